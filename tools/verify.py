@@ -1577,13 +1577,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {
-    1: "36f92905cb743828c308becee5c68c5740d235e14dd54d74c63bf322cab811e8",
-    2: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
-    3: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
-    4: "93d3ca53cbd4fc92dca787a0d55cc37d4ab62c9257ff7555173aa8d3ca5736eb",
-    5: "dd0624b71b2406221e1ff63ab5a3fd3daa0af14ed258dc99623af1f3cc9c1fac",
-}
+SCHEMAS = {10: "697bee97513cecd58208c516e7d60b2c036649e1bc11bc054a686f79615901d3"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -1598,9 +1592,10 @@ OWN_TABLES = {  # that SQLite makes for itself
 
 
 def check_pages(db, schemas=SCHEMAS):
-    """Damaged pages say nothing: rows may be missing, or be read from the wrong bytes. A newer file is not looked at."""
+    """Damaged pages say nothing: rows may be missing, or be read from the wrong bytes. A file of another schema is not looked at."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     require(version <= max(schemas), "newer_schema", "a newer governd wrote this file")
+    require(version == 0 or version >= min(schemas), "not_evidence", "a build of governd from before 0.1.0 wrote this file")
     messages = []
     with contextlib.suppress(sqlite3.OperationalError):  # where a row breaks the check, its table is looked at later
         for (message,) in db.execute("PRAGMA quick_check"):
@@ -1621,8 +1616,6 @@ def check_schema(db, schemas=SCHEMAS):
         expected = schemas.get(version) if group is None else DERIVED[group]
         same = sha256("".join(sorted(objects)).encode(errors="surrogateescape")) == expected
         require(same, "schema_mismatch", "the schema was changed: an object of it is missing, added or has another text")
-    aged = schemas is not SCHEMAS or version > 2 or "entries_by_age" in groups
-    require(aged, "schema_mismatch", "the schema was changed: index entries_by_age is missing")
     require(None in groups, "schema_mismatch", "the schema was changed: its tables are missing")
 
 
@@ -2499,17 +2492,7 @@ def check_stored_keys(db, log):
         require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.
-CONTROL_SCHEMAS = {
-    1: "52c7a02bd631b0c882427bac2ce810adbb13252f86acca1ece265c39739d0438",
-    2: "3d75138ebb70b22b5365843942d760c4db009da465e924e8191f845603c57243",
-    3: "8b160d6b9b2be7351e9326ee777ec988f9ab9e71d8c692a312533aa401c80560",
-    4: "0123fdda0dbd0ca97f7ffe98864f65aa455923f5ad5896bf27eb035bc1d62da7",
-    5: "2f81f5e19808e79716e2bb62a7f1b3b08eea8aa7e3da1c4810a3bd23200034d6",
-    6: "a5f76e16991f89b91360420e0868bb87e1fbcead6f69a287d77442005b18dd92",
-    7: "664f9c49d3a0e162ecf65cfa7c6a3791e35d2af3fdb229c90dc6ec5c6fc5261a",
-    8: "29b0073c5825e2cd42b7fc0c7625d8ffa7271ac3b6f736b237de7346e07a7d88",
-    9: "2cba19c368b779a1a4f1c1c49893a3780d887410f1e20092ed3e953ac197ac4c",
-}
+CONTROL_SCHEMAS = {10: "d67fbf56021bb4dbb61159275f16ac70fcb02f113ee3e1221e004cdda6895e9b"}
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
 SINK_COLUMNS = "workspace_id type format filter include_details start enabled created_at created_by"

@@ -32,6 +32,12 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_by_id ON events (id);
 -- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
 CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
+-- An agent's newest event of these states whether it is suspended.
+CREATE INDEX events_of_suspension ON events (agent_id, agent_seq)
+  WHERE operation IN ('agent.suspend', 'agent.resume');
+-- Refused operations by time: few, whatever else the log holds.
+CREATE INDEX events_refused ON events (timestamp, agent_id, result)
+  WHERE result IN ('blocked', 'denied');
 
 -- The Merkle tree over the log (RFC 6962), in tiles of 256 hashes (C2SP tlog-tiles): every full tile,
 -- and above level 0 the one that is filling. Hash i of level l covers the 256^l events from i * 256^l
@@ -91,11 +97,13 @@ CREATE TABLE entries (
   live_from    INTEGER NOT NULL,     -- the write, or the restore that brought it back
   live_to      INTEGER,              -- the write, delete or restore that ended it
   created_at   INTEGER NOT NULL,     -- time of created_seq
-  updated_at   INTEGER NOT NULL      -- time of written_seq: what retention counts from
+  updated_at   INTEGER NOT NULL,     -- time of written_seq: what retention counts from
+  expires_at   INTEGER               -- when it ends by itself, as the event written_seq states it; NULL: never
 ) STRICT;
 CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
 CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;
-CREATE INDEX entries_by_age ON entries (agent, updated_at);
+-- It holds only the few entries with such a time, so writes of the others do not pay for it.
+CREATE INDEX entries_by_expiry ON entries (agent, expires_at) WHERE expires_at IS NOT NULL;
 
 -- A checkpoint is a position in the log: making one copies nothing.
 CREATE TABLE checkpoints (
@@ -109,3 +117,16 @@ CREATE TABLE checkpoints (
   metadata        TEXT    NOT NULL      -- JSON object
 ) STRICT;
 CREATE INDEX checkpoints_by_agent ON checkpoints (agent, as_of_seq);
+
+-- Answers to requests with an Idempotency-Key. Each is stored in the transaction of its operation and kept for 24 hours.
+-- When a request is repeated, it gets the stored answer, and nothing is done. Answers are not part of the audit record.
+CREATE TABLE answers (
+  event_seq  INTEGER PRIMARY KEY,  -- the operation's last event
+  retry      BLOB    NOT NULL,     -- names who asked and the Idempotency-Key: 16 bytes of a SHA-256
+  request    BLOB    NOT NULL,     -- SHA-256 of the Idempotency-Key and the request
+  stored_at  INTEGER NOT NULL,     -- ms since the Unix epoch
+  through    INTEGER NOT NULL,     -- bytes of all answers that were ever stored, this one included
+  reply      TEXT    NOT NULL,     -- JSON: what the answer says besides its body
+  body       TEXT                  -- JSON; NULL once data that it may show was erased
+) STRICT;
+CREATE UNIQUE INDEX answers_by_retry ON answers (retry);

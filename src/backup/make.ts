@@ -16,7 +16,7 @@ import {
   workspaceFile,
 } from "../core/datadir/layout.ts";
 import { PRIVATE_DIRECTORY_MODE, removedOnSignal, replaceFile } from "../core/datadir/private-files.ts";
-import { WORKSPACE_MIGRATIONS } from "../core/writer/file.ts";
+import { WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { isDamage } from "../store/damage.ts";
@@ -102,7 +102,7 @@ async function fill(
     governd: VERSION,
     created_at: createdAt,
     completed_at: new Date(clock()).toISOString(),
-    schema: { control: control.schema, workspace: WORKSPACE_MIGRATIONS.length },
+    schema: { control: control.schema, workspace: WORKSPACE_SCHEMA },
     has_seal_key: keyFiles.some(({ path }) => path === "keys/seal.key"),
     workspaces: copied.workspaces,
     left_out: copied.left_out,

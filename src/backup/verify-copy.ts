@@ -6,12 +6,12 @@ import { availableParallelism } from "node:os";
 import { type DataDirectory, sealFile, workspaceFile } from "../core/datadir/layout.ts";
 import { readHead } from "../core/writer/head.ts";
 import { Failure } from "../failure.ts";
-import { CONTROL_MIGRATIONS, newerDatabase } from "../ops/directory/database.ts";
+import { CONTROL_SCHEMA, unknownSchema } from "../ops/directory/database.ts";
 import { listLogs } from "../ops/directory/workspaces.ts";
 import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
-import { schemaVersion } from "../store/migrate.ts";
+import { otherGovernd, schemaVersion, UnknownSchema } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import type { ControlLog } from "../verify/control/events.ts";
 import { verifyDatabaseFile } from "../verify/sources.ts";
@@ -20,7 +20,7 @@ import type { ManifestWorkspace } from "./manifest.ts";
 /**
  * Verifies the copy of the control database in `directory` and returns its content.
  * @param name its name in error messages
- * @throws {Failure} `backup_unusable`, `newer_database`
+ * @throws {Failure} `backup_unusable`, `newer_database`, `data_directory_unusable` when a build from before 0.1.0 wrote it
  */
 export function readControlCopy(
   { control, encryptionKey }: DataDirectory,
@@ -29,8 +29,10 @@ export function readControlCopy(
   const damage = structureProblem(control, encryptionKey);
   if (damage !== null) throw damagedControl(name, damage);
   using connection = openConnection(control, { immutable: true, encryptionKey });
-  const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
-  if (schema > known) throw newerDatabase(name, schema, known);
+  const schema = schemaVersion(connection);
+  if (otherGovernd(schema, CONTROL_SCHEMA) !== null) {
+    throw unknownSchema(name, new UnknownSchema(schema, CONTROL_SCHEMA));
+  }
   if (schema === 0) throw damagedControl(name, "it is empty");
   return { schema, workspaceIds: listLogs(connection).map(({ id }) => id) };
 }

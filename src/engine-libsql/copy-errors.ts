@@ -1,6 +1,7 @@
 /** Why a working copy cannot be brought up to date. */
 
 import { Unreachable } from "../core/writer/storage-failure.ts";
+import { otherGovernd } from "../store/migrate.ts";
 import { CLOSED_FORMAT } from "../store/place.ts";
 
 /** The namespace is empty or missing. */
@@ -9,17 +10,20 @@ export class NamespaceMissing extends Error {
 }
 
 /**
- * A newer governd has upgraded the server's database, or the database was moved back to a file. Nothing was written.
+ * Another governd has written the server's database, newer or from before 0.1.0, or the database was moved back to a
+ * file. Nothing was written.
  */
-export class NewerNamespace extends Unreachable {
-  override readonly name = "NewerNamespace";
+export class UnknownNamespace extends Unreachable {
+  override readonly name = "UnknownNamespace";
+  readonly isNewer: boolean;
 
-  constructor(namespace: string, found: number, known: number) {
+  constructor(namespace: string, found: number, newest: number) {
     super(
       found === CLOSED_FORMAT
         ? `the namespace ${namespace} is closed: its database went home with governd migrate --to embedded`
-        : `the namespace ${namespace} was upgraded by a newer governd (schema ${found}, this one knows ${known}): run that version on this node, too`,
+        : `the namespace ${namespace} was written by ${otherGovernd(found, newest)}`,
     );
+    this.isNewer = found > newest;
   }
 }
 

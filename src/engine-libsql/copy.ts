@@ -8,10 +8,11 @@
 
 import { NotCommitted } from "../core/writer/storage-failure.ts";
 import type { Connection } from "../store/connection.ts";
+import { otherGovernd } from "../store/migrate.ts";
 import { transact } from "../store/transaction.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
 import { COMMITS_TABLE, type CommitState, EVERYTHING } from "./commits.ts";
-import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
+import { CopyFailed, CopyMoved, NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";
 import type { Statement } from "./hrana.ts";
 import { query } from "./hrana.ts";
 import { type Namespace, type Outcome, ServerUnavailable } from "./namespace.ts";
@@ -173,7 +174,7 @@ export class WorkingCopy {
 
   /**
    * Brings the copy up to date with the server; to be called when no transaction is open.
-   * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerNamespace}
+   * @throws {ServerUnavailable}; {NamespaceMissing}; {UnknownNamespace}
    */
   async refresh(): Promise<void> {
     await this.namespace.settled();
@@ -216,14 +217,14 @@ export class WorkingCopy {
     if (state === null)
       throw new NamespaceMissing(`the namespace ${this.namespace.name} on the libSQL server is empty`);
     const { format, upgrade } = this.options;
-    if (state.format < format && upgrade !== undefined) {
-      await upgrade();
-      return this.#state();
+    if (otherGovernd(state.format, format) !== null) {
+      const unknown = new UnknownNamespace(this.namespace.name, state.format, format);
+      this.namespace.warn(unknown.message);
+      throw unknown;
     }
-    if (state.format <= format) return state;
-    const newer = new NewerNamespace(this.namespace.name, state.format, format);
-    this.namespace.warn(newer.message);
-    throw newer;
+    if (state.format === format || upgrade === undefined) return state;
+    await upgrade();
+    return this.#state();
   }
 
   /** Fills the copy again with all rows. Returns the number of its newest commit. */

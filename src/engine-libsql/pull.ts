@@ -1,11 +1,18 @@
 /** Copies a namespace into a new file. */
 import { openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
-import { type Migration, migrate, NewerDatabase } from "../store/migrate.ts";
+import {
+  type Migration,
+  migrate,
+  migrationsUpTo,
+  newestSchema,
+  otherGovernd,
+  UnknownSchema,
+} from "../store/migrate.ts";
 import { CLOSED_FORMAT } from "../store/place.ts";
 import { removeDatabase } from "../store/remove.ts";
 import { WorkingCopy } from "./copy.ts";
-import { NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
+import { NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";
 import type { Namespace } from "./namespace.ts";
 
 export interface PullParts {
@@ -27,7 +34,7 @@ interface Pulled {
 
 /**
  * Makes a file with the rows and the schema of a namespace, which may be closed. The rows are not verified.
- * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerDatabase}
+ * @throws {ServerUnavailable}; {NamespaceMissing}; {UnknownSchema}
  */
 export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> {
   for (;;) {
@@ -36,7 +43,7 @@ export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> 
     } catch (error) {
       removeDatabase(path);
       // Another node has upgraded the namespace meanwhile.
-      if (!(error instanceof NewerNamespace)) throw error;
+      if (!(error instanceof UnknownNamespace)) throw error;
     }
   }
 }
@@ -45,9 +52,10 @@ async function pullOnce(path: string, { namespace, migrations, log, encryptionKe
   const state = await namespace.state();
   if (state === null) throw new NamespaceMissing(`the namespace ${namespace.name} on the libSQL server is empty`);
   const { format } = state;
-  if (format > migrations.length && format !== CLOSED_FORMAT) throw new NewerDatabase(format, migrations.length);
+  const newest = newestSchema(migrations);
+  if (format !== CLOSED_FORMAT && otherGovernd(format, newest) !== null) throw new UnknownSchema(format, newest);
   using connection = openConnection(path, { encryptionKey });
-  migrate(connection, migrations.slice(0, format));
+  migrate(connection, migrationsUpTo(format, migrations));
   const copy = new WorkingCopy(connection, namespace, { format, log });
   await copy.refresh();
   return { number: copy.number, format };

@@ -1,7 +1,7 @@
 /** Creates, opens and reads workspaces on a libSQL server. */
 import { existsSync } from "node:fs";
 import type { Engine } from "../core/writer/engine.ts";
-import { WORKSPACE_MIGRATIONS } from "../core/writer/file.ts";
+import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { checkTail, type Head } from "../core/writer/head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "../core/writer/storage-failure.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
@@ -33,7 +33,7 @@ export const namespaceOf = (workspaceId: string): string => workspaceId.replace(
 /** The table of a workspace's events. */
 const LOG = "events";
 
-export const WORKSPACE_COPY = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
+export const WORKSPACE_COPY = { format: WORKSPACE_SCHEMA, log: LOG } as const;
 
 /** The guard of a commit. It fails when the head differs, since the table allows no other value of `one` than 1. */
 export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";

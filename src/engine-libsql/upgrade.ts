@@ -8,7 +8,7 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RandomPool } from "../ids.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import { migrate } from "../store/migrate.ts";
+import { migrate, newestSchema } from "../store/migrate.ts";
 import { removeDatabase } from "../store/remove.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { COMMITS_TABLE, EVERYTHING } from "./commits.ts";
@@ -30,7 +30,7 @@ interface UpgradeParts extends PullParts {
 export async function upgrade(parts: UpgradeParts): Promise<void> {
   for (let races = 1; ; races++) {
     const state = await parts.namespace.state();
-    if (state === null || state.format >= parts.migrations.length) return;
+    if (state === null || state.format >= newestSchema(parts.migrations)) return;
     if ((await upgradeOnce(parts)) === "committed") return;
     await parts.namespace.settled();
     if (races === MOST_RACES) throw new ServerUnavailable("other nodes change the same data all the time");
@@ -47,12 +47,13 @@ async function upgradeOnce(parts: UpgradeParts) {
   const after = `${before}-after`;
   try {
     const { number, format } = await pullAsIs(before, parts);
-    if (format >= migrations.length) return "committed";
+    const newest = newestSchema(migrations);
+    if (format >= newest) return "committed";
     copyDatabase(before, after, encryptionKey);
     using connection = openConnection(after, { encryptionKey });
     migrate(connection, migrations);
     const statements = withBase(connection, before, () => statementsBetween(connection));
-    const row = { number: number + 1, format: migrations.length, changed: EVERYTHING, guards: [sameFormat(format)] };
+    const row = { number: number + 1, format: newest, changed: EVERYTHING, guards: [sameFormat(format)] };
     return await namespace.commit(row, statements, [IGNORING_REFERENCES]);
   } finally {
     for (const path of [before, after]) removeDatabase(path);

@@ -13,16 +13,42 @@ import { transact } from "./transaction.ts";
 /** Brings a schema to its next version, inside the transaction of all missing migrations. */
 export type Migration = string | ((connection: Connection) => void);
 
-/** The database was written by a newer program. It is unchanged. */
-export class NewerDatabase extends Error {
-  override readonly name = "NewerDatabase";
+/** The schema version of 0.1.0, which `migrations[0]` makes. Builds before 0.1.0 used the numbers below it. */
+export const FIRST_SCHEMA = 10;
+
+/** Returns the schema version to which these migrations lead. */
+export const newestSchema = (migrations: readonly Migration[]): number => FIRST_SCHEMA - 1 + migrations.length;
+
+/** Returns the migrations that lead from an empty file to a schema version. */
+export const migrationsUpTo = (version: number, migrations: readonly Migration[]): readonly Migration[] =>
+  migrations.slice(0, Math.max(0, version - FIRST_SCHEMA + 1));
+
+/**
+ * Returns which governd wrote a database whose schema this program does not know, as the end of a sentence that begins
+ * with the database and "was written by". Returns null when it can be used: then its schema is known, or it is empty.
+ */
+export function otherGovernd(found: number, newest: number): string | null {
+  if (found > newest) return `a newer governd (schema ${found}, this one knows ${newest}): use the newer governd`;
+  if (found === 0 || found >= FIRST_SCHEMA) return null;
+  return `a build of governd from before 0.1.0 (schema ${found}), which no release can read: use that build, or begin with a new data directory`;
+}
+
+/** The database was written by another program, newer or from before 0.1.0. It is unchanged. */
+export class UnknownSchema extends Error {
+  override readonly name = "UnknownSchema";
 
   constructor(
     readonly found: number,
-    readonly known: number,
+    readonly newest: number,
   ) {
-    super(`the database has schema version ${found}, this program knows up to ${known}: use a newer governd`);
+    super(`the database was written by ${otherGovernd(found, newest)}`);
   }
+}
+
+/** @throws {UnknownSchema} unless the schema is one of the migrations', or there is none */
+function requireKnown(found: number, migrations: readonly Migration[]): void {
+  const newest = newestSchema(migrations);
+  if (otherGovernd(found, newest) !== null) throw new UnknownSchema(found, newest);
 }
 
 /** A database could not be migrated. It is unchanged. */
@@ -62,7 +88,7 @@ interface OpenMigratedOptions extends Pick<OpenOptions, "encryptionKey" | "takeL
 /**
  * Opens a database for writing with the newest schema, and creates it when absent. Before an older schema is migrated,
  * the file is copied to `<file>.before-v<version>`, which replaces the copy of an earlier migration.
- * @throws {NewerDatabase} when the file is newer than `migrations`; the file is unchanged
+ * @throws {UnknownSchema} when another governd wrote the file; the file is unchanged
  * @throws {MigrationFailed} when the file could not be migrated; it is unchanged
  */
 export function openMigrated(
@@ -74,9 +100,9 @@ export function openMigrated(
   // Read-only, since opening for writing would change the header, and closing would copy the log back.
   const found = keyFits ? versionOf(path, { readOnly: true, encryptionKey }) : 0;
   if (found === 0 && whenEmpty !== undefined) throw whenEmpty();
-  if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
+  requireKnown(found, migrations);
   return checked(openConnection(path, { encryptionKey, keyFits, takeLogRight }), (connection) => {
-    if (found === 0 || found === migrations.length) migrate(connection, migrations);
+    if (found === 0 || found === newestSchema(migrations)) migrate(connection, migrations);
     else migrateAfterCopy(connection, path, migrations, encryptionKey);
   });
 }
@@ -92,7 +118,7 @@ function migrateAfterCopy(
   migrations: readonly Migration[],
   key: EncryptionKey | null,
 ): void {
-  const [from, to] = [schemaVersion(connection), migrations.length];
+  const [from, to] = [schemaVersion(connection), newestSchema(migrations)];
   if (from === to) return; // another process has migrated it
   const copy = `${path}${COPY_MARK}${to}`;
   try {
@@ -105,7 +131,7 @@ function migrateAfterCopy(
   try {
     migrate(connection, migrations);
   } catch (error) {
-    if (error instanceof NewerDatabase) throw error;
+    if (error instanceof UnknownSchema) throw error;
     const message = `${path} could not be migrated from schema version ${from} to ${to}: ${messageOf(error)}. Nothing was changed, and a copy of it is ${copy}. Use the previous governd, and report this.`;
     throw new MigrationFailed(message, error);
   }
@@ -125,21 +151,22 @@ function copyBefore(connection: Connection, copy: string, from: number, key: Enc
 }
 
 /**
- * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes version 1 of an empty file.
+ * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes {@link FIRST_SCHEMA} of an empty file.
  * Several processes may call this at the same time: the version is read again under the write lock.
- * @throws {NewerDatabase} when the file is newer than `migrations`; the file is unchanged
+ * @throws {UnknownSchema} when another governd wrote the file; the file is unchanged
  */
 export function migrate(connection: Connection, migrations: readonly Migration[]): void {
   const found = schemaVersion(connection);
-  if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
-  if (found === migrations.length) return;
+  requireKnown(found, migrations);
+  const newest = newestSchema(migrations);
+  if (found === newest) return;
   transact(connection, () => {
     const from = schemaVersion(connection);
-    if (from > migrations.length) throw new NewerDatabase(from, migrations.length);
-    for (const migration of migrations.slice(from)) {
+    requireKnown(from, migrations);
+    for (const migration of migrations.slice(migrationsUpTo(from, migrations).length)) {
       if (typeof migration === "string") connection.exec(migration);
       else migration(connection);
     }
-    if (from < migrations.length) connection.exec(`PRAGMA user_version = ${migrations.length}`);
+    if (from < newest) connection.exec(`PRAGMA user_version = ${newest}`);
   });
 }

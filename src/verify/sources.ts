@@ -4,11 +4,11 @@ import { hasAnswers } from "../core/rows/answers.ts";
 import { EMBEDDINGS_TABLE } from "../core/rows/embeddings.ts";
 import { FULL_TEXT_TABLE } from "../core/rows/full-text.ts";
 import { prunings } from "../core/rows/pruning.ts";
-import { WORKSPACE_MIGRATIONS } from "../core/writer/file.ts";
+import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
-import { schemaVersion } from "../store/migrate.ts";
+import { otherGovernd, schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { ObstacleCode } from "./codes.ts";
 import { logCompleteness } from "./completeness.ts";
@@ -92,12 +92,15 @@ function whyNotWorkspace(connection: Connection): Obstacle | null {
   if (!isWorkspace(connection)) {
     return { code: "not_evidence", message: "this database is no workspace of governd" };
   }
-  const [found, known] = [schemaVersion(connection), WORKSPACE_MIGRATIONS.length];
-  if (found > known) {
-    const message = `a newer governd wrote this workspace (schema ${found}, this one knows ${known}): verify it with that one`;
-    return { code: "newer_schema", message };
-  }
-  return null;
+  return unknownSchema(connection, WORKSPACE_SCHEMA);
+}
+
+/** Returns the obstacle for a database that another governd wrote, newer or from before 0.1.0; null for any other. */
+export function unknownSchema(connection: Connection, newest: number): Obstacle | null {
+  const found = schemaVersion(connection);
+  const other = otherGovernd(found, newest);
+  if (other === null) return null;
+  return { code: found > newest ? "newer_schema" : "not_evidence", message: `this was written by ${other}` };
 }
 
 async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {

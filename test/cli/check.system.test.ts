@@ -13,8 +13,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { checkDatabases } from "../../src/cli/check/databases.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { newSealKey } from "../../src/core/datadir/seal-key.ts";
+import { WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
+import { CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import { issueServerCertificate, makeAuthority } from "../../src/serve/tls/issue.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { IssuerByHand } from "../account/issuer-by-hand.ts";
@@ -132,21 +135,33 @@ describe("finds", () => {
     );
   });
 
-  test("what an upgrade would do, and a database that is too new", async () => {
+  test("databases of a newer governd, and of a build before 0.1.0", async () => {
     using from = await FilledDirectory.make(2);
-    const [old, newer] = from.ids as [string, string];
+    const [former, newer] = from.ids as [string, string];
     for (const [id, version] of [
-      [old, 1],
+      [former, 5],
       [newer, 99],
     ] as const) {
-      const connection = openConnection(workspaceFile(from.data, id));
+      using connection = openConnection(workspaceFile(from.data, id));
       connection.exec(`PRAGMA user_version = ${version}; PRAGMA wal_checkpoint(TRUNCATE)`);
-      connection.close();
     }
     const checked = await check(from.data.root);
-    expect(found(checked)).toEqual(["problem database"]);
-    expect(checked.findings.find((one) => one.check === "upgrade")?.message).toMatch(
-      /would migrate 1 workspace to schema \d+, each when it is first used; it first makes copies, which need 0\.1 MiB/,
+    expect(found(checked)).toEqual(["problem database", "problem database"]);
+    const messages = checked.findings.filter(({ severity }) => severity === "problem").map(({ message }) => message);
+    expect(messages.sort()).toEqual([
+      expect.stringMatching(/^it was written by a build of governd from before 0\.1\.0 \(schema 5\)/),
+      expect.stringMatching(/^it was written by a newer governd \(schema 99, this one knows \d+\)/),
+    ]);
+  });
+
+  test("what an upgrade to a later version would do", async () => {
+    using from = await FilledDirectory.make(2);
+    const newest = { control: CONTROL_SCHEMA + 2, workspace: WORKSPACE_SCHEMA + 1 };
+    const { findings, bytesForCopies } = await checkDatabases(from.data, Date.now(), async () => {}, newest);
+    expect(bytesForCopies).toBeGreaterThan(0);
+    expect(findings.map(({ severity }) => severity)).not.toContain("problem");
+    expect(findings.find((one) => one.check === "upgrade")?.message).toMatch(
+      /would migrate the control database from schema 10 to 12, and 2 workspaces to schema 11, each when it is first used; it first makes copies, which need \d+\.\d MiB/,
     );
   });
 

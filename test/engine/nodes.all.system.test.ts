@@ -2,9 +2,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkDatabases } from "../../src/cli/check/databases.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
+import { CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -122,9 +126,15 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     const older = directory.join("older");
     cpSync(served, older, { recursive: true });
     using control = openConnection(join(older, "control.db"));
-    control.exec("PRAGMA user_version = 8");
-    const upgrade = await findings(older, "upgrade");
-    expect(upgrade[0]?.message).toMatch(/from schema 8 to \d+, on the libSQL server: back that up first/);
+    control.exec(`PRAGMA user_version = ${CONTROL_SCHEMA + 1}`);
+    const [newer] = await findings(older, "database");
+    expect(newer).toMatchObject({ severity: "problem", message: expect.stringContaining("a newer governd (schema") });
+    control.exec(`PRAGMA user_version = ${CONTROL_SCHEMA}`);
+    const next = { control: CONTROL_SCHEMA + 1, workspace: WORKSPACE_SCHEMA };
+    const { findings: before } = await checkDatabases(dataDirectory(older), Date.now(), async () => {}, next);
+    expect(before.find(({ check }) => check === "upgrade")?.message).toMatch(
+      /from schema \d+ to \d+, on the libSQL server: back that up first/,
+    );
     const { id } = await (first as TestDaemon).workspace("damaged");
     writeFileSync(join(served, "workspaces", `${id}.db`), "no database");
     const [damaged] = await findings(served, "database");

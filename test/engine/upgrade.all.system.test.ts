@@ -1,23 +1,27 @@
-/** A libSQL server that nodes of an older version have used: its databases are brought to the present schema. */
+/**
+ * A libSQL server that nodes of two versions use: the newer one brings its databases to its schema, which the older one
+ * refuses. The newer one is this program with migrations that a later version might have.
+ */
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
+import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
 import { COMMITS_TABLE } from "../../src/engine-libsql/commits.ts";
+import { SharedControl } from "../../src/engine-libsql/control/shared.ts";
 import { changesOf, withBase } from "../../src/engine-libsql/differences.ts";
+import { pullAsIs } from "../../src/engine-libsql/pull.ts";
 import { pushInto } from "../../src/engine-libsql/push.ts";
 import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { readTables } from "../../src/engine-libsql/tables.ts";
-import { CONTROL_MIGRATIONS } from "../../src/ops/directory/database.ts";
+import { upgrade } from "../../src/engine-libsql/upgrade.ts";
+import { CONTROL_MIGRATIONS, CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { migrate, schemaVersion } from "../../src/store/migrate.ts";
+import { migrate, newestSchema, openMigrated, schemaVersion } from "../../src/store/migrate.ts";
 import { governd } from "../cli/governd.ts";
 import { unpack } from "../formats/packing.ts";
-import { sealPem } from "../formats/seal-pem.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
-import { makeKey } from "../support/administration.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { flagsFor } from "../support/engine.ts";
 import { FaultProxy, randomFaults } from "../support/fault-proxy.ts";
@@ -28,28 +32,27 @@ setDefaultTimeout(PROCESS_TEST_MS);
 
 const RELEASED = join(import.meta.dir, "../formats/0.1.0");
 
-/** Takes the newest migrations back from a data directory: a version that lacked them could have made it. */
-function makeOlder(directory: string, file: string): void {
-  const undone = {
-    "control.db": `DROP TABLE passkeys; PRAGMA user_version = ${CONTROL_MIGRATIONS.length - 1}`,
-    [`workspaces/${file}`]: `DROP INDEX entries_by_expiry; ALTER TABLE entries DROP COLUMN expires_at; DROP TABLE answers;
-      PRAGMA user_version = ${WORKSPACE_MIGRATIONS.length - 2}`,
-  };
-  for (const [path, sql] of Object.entries(undone)) {
-    using connection = openConnection(join(directory, path));
-    connection.exec(sql);
-  }
-}
+/** What a later version of governd might do to a workspace: a table, a column, other rows, and one index less. */
+const NEXT = [
+  ...WORKSPACE_MIGRATIONS,
+  `CREATE TABLE extras (id INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT;
+   INSERT INTO extras SELECT id, key FROM entries;
+   ALTER TABLE checkpoints ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+   UPDATE checkpoints SET pinned = 1 WHERE label IS NOT NULL;
+   DROP INDEX events_refused`,
+  (connection: Connection) => connection.exec("UPDATE entries SET updated_at = updated_at + 1 WHERE id % 2 = 0"),
+];
+const NEXT_OF_CONTROL = [...CONTROL_MIGRATIONS, "ALTER TABLE workspaces ADD COLUMN colour TEXT"];
 
 const optionsOf = ({ url, token, adminUrl, adminToken }: LibsqlServer, through = url): ServerOptions => ({
   ...{ url: through, authToken: token, adminUrl, adminToken, replicaUrls: [] },
 });
 
-describe.skipIf(LIBSQL_SERVER === null)("a server with an older schema", () => {
+describe.skipIf(LIBSQL_SERVER === null)("a server that nodes of this version have used", () => {
   const directory = temporaryDirectory();
   let count = 0;
   let server: LibsqlServer;
-  /** The data directory whose databases the server has, as they were. */
+  /** The data directory whose databases the server has. */
   let old: string;
   let workspaceId: string;
 
@@ -59,7 +62,6 @@ describe.skipIf(LIBSQL_SERVER === null)("a server with an older schema", () => {
     old = unpack(RELEASED, directory.join(`old-${count++}`));
     const engine = new ServerEngine(optionsOf(server), () => {});
     const [file = ""] = readdirSync(join(old, "workspaces"));
-    makeOlder(old, file);
     workspaceId = file.replace(".db", "");
     for (const [name, path] of [
       [CONTROL_NAMESPACE, "control.db"],
@@ -78,6 +80,18 @@ describe.skipIf(LIBSQL_SERVER === null)("a server with an older schema", () => {
   const formatOf = async (name: string) =>
     Number(texts(await server.execute(name, `SELECT max(format) FROM ${COMMITS_TABLE}`))[0]?.[0]);
 
+  const workspaceOn = (through = server.url) =>
+    new ServerEngine(optionsOf(server, through), () => {}).namespace(namespaceOf(workspaceId));
+
+  /** Does what a node of the next version does when it opens the workspace, and returns its copy. */
+  async function openedByNext(node: number, through?: string): Promise<string> {
+    const parts = { namespace: workspaceOn(through), migrations: NEXT, log: "events", encryptionKey: null };
+    await upgrade({ ...parts, path: directory.join(`node-${node}-${count}.db`) });
+    const path = directory.join(`copy-${node}-${count}.db`);
+    await pullAsIs(path, parts);
+    return path;
+  }
+
   /** What makes the rows of a file those of another one. */
   function differences(connection: Connection, other: string): string[] {
     return withBase(connection, other, () =>
@@ -88,95 +102,101 @@ describe.skipIf(LIBSQL_SERVER === null)("a server with an older schema", () => {
     ).map(({ name }) => name);
   }
 
-  /** The file as it is when this program upgrades it where it is. */
+  /** The file as it is when the next version upgrades it where it is. */
   function upgradedHere(): string {
     const path = directory.join(`here-${count++}.db`);
     cpSync(join(old, "workspaces", `${workspaceId}.db`), path);
     using connection = openConnection(path);
-    migrate(connection, WORKSPACE_MIGRATIONS);
+    migrate(connection, NEXT);
     return path;
   }
 
-  test("is upgraded by the first node that uses it, and verifies before and after", async () => {
-    expect(await formatOf(CONTROL_NAMESPACE)).toBeLessThan(CONTROL_MIGRATIONS.length);
-    expect(await formatOf(namespaceOf(workspaceId))).toBeLessThan(WORKSPACE_MIGRATIONS.length);
-    const reading = ["verify", server.url, "--engine-auth-token", await server.tokenFor({ a: "ro" })];
-    const codes = async () => {
-      const { json } = await governd([...reading, "--json", "--public-key", sealPem().publicPem]);
-      return json<{ sources: { problems: { code: string }[] }[] }>().sources.flatMap(({ problems }) =>
-        problems.map(({ code }) => code),
-      );
-    };
-    // Only the key that the fixture has more than its log.
-    expect(await codes()).toEqual(["key_added"]);
-    const flags = { ...flagsFor(server), seal_key: join(old, "keys/seal.key") };
-    await using node = await TestDaemon.start({ engine: "embedded", flags });
-    expect(await formatOf(CONTROL_NAMESPACE)).toBe(CONTROL_MIGRATIONS.length);
-    const client = node.client((await makeKey(node.dataDir, workspaceId)).apiKey);
-    expect((await client.write("after", "k", "v")).json.allowed).toBe(true);
-    expect((await client.read("after", "k")).json.value).toBe("v");
-    expect(await formatOf(namespaceOf(workspaceId))).toBe(WORKSPACE_MIGRATIONS.length);
-    await using other = await TestDaemon.start({ engine: "embedded", flags });
-    expect((await other.client(client.apiKey).read("after", "k")).json.value).toBe("v");
-    expect(await codes()).toEqual(["key_added"]);
-  });
-
-  test("is upgraded once by nodes that open it at once, over a network that loses answers", async () => {
+  test("is upgraded once by nodes of the next version that open it at once, over a network that loses answers", async () => {
     await using network = await FaultProxy.start(server.url);
     network.faults = randomFaults(new Seeded(SEED), 0.1, 50);
-    const opened = await Promise.all(
-      [1, 2, 3].map(async (node) => {
-        const engine = new ServerEngine(optionsOf(server, network.url), () => {});
-        const path = directory.join(`node-${node}-${count}.db`);
-        const { connection } = await engine.open(workspaceId, path, null);
-        connection.close();
-        return path;
-      }),
-    );
+    const opened = await Promise.all([1, 2, 3].map((node) => openedByNext(node, network.url)));
     const here = upgradedHere();
     for (const path of opened) {
       using connection = openConnection(path);
+      expect(schemaVersion(connection)).toBe(newestSchema(NEXT));
+      expect(connection.value<number>("SELECT count(*) FROM extras")).toBeGreaterThan(0);
       expect(differences(connection, here)).toEqual([]);
     }
+    expect(await formatOf(namespaceOf(workspaceId))).toBe(newestSchema(NEXT));
     expect(readdirSync(directory.path).filter((name) => name.includes(".upgrade-"))).toEqual([]);
   });
 
-  test("keeps what a node of the older version writes meanwhile, and refuses that node afterwards", async () => {
-    const engine = new ServerEngine(optionsOf(server), () => {});
+  test("keeps what a node of this version writes meanwhile, and refuses that node afterwards", async () => {
     const name = namespaceOf(workspaceId);
-    const format = await formatOf(name);
-    const older = engine.namespace(name);
+    const older = workspaceOn();
     let isOver = false;
     let written = 0;
     const writing = (async () => {
       while (!isOver) {
         const state = await older.state();
-        if (state === null || state.format > format) return;
+        if (state === null || state.format > WORKSPACE_SCHEMA) return;
         // The last digit of a time that nothing depends on.
         const sql = "UPDATE entries SET updated_at = updated_at + 1 WHERE id = (SELECT min(id) FROM entries)";
         const key = Number(texts(await server.execute(name, "SELECT min(id) FROM entries"))[0]?.[0]);
-        const row = { number: state.number + 1, format, changed: JSON.stringify({ entries: [key] }), guards: [] };
+        const changed = JSON.stringify({ entries: [key] });
+        const row = { number: state.number + 1, format: WORKSPACE_SCHEMA, changed, guards: [] };
         if ((await older.commit(row, [{ sql }])) === "committed") written++;
         await Bun.sleep(30);
       }
     })();
-    const path = directory.join(`busy-${count}.db`);
-    const { connection } = await engine.open(workspaceId, path, null);
+    const path = await openedByNext(1);
     isOver = true;
     await writing;
-    using opened = connection;
+    using opened = openConnection(path);
+    using here = openConnection(upgradedHere());
     const updatedAt = "SELECT updated_at FROM entries WHERE id = (SELECT min(id) FROM entries)";
-    using before = openConnection(join(old, "workspaces", `${workspaceId}.db`));
-    expect(opened.value<number>(updatedAt)).toBe((before.value<number>(updatedAt) as number) + written);
-    expect(await older.commit({ number: 2, format, changed: "{}", guards: [] }, [])).toBe("stale");
+    expect(opened.value<number>(updatedAt)).toBe((here.value<number>(updatedAt) as number) + written);
+    expect(await older.commit({ number: 2, format: WORKSPACE_SCHEMA, changed: "{}", guards: [] }, [])).toBe("stale");
+    const engine = new ServerEngine(optionsOf(server), () => {});
+    await expect(engine.open(workspaceId, directory.join(`late-${count}.db`), null)).rejects.toThrow(
+      `written by a newer governd (schema ${newestSchema(NEXT)}, this one knows ${WORKSPACE_SCHEMA}): use the newer governd`,
+    );
   });
 
-  test("that a newer version has upgraded is refused", async () => {
-    await server.execute(CONTROL_NAMESPACE, `UPDATE ${COMMITS_TABLE} SET format = 999`);
-    const started = TestDaemon.start({ engine: "embedded", flags: flagsFor(server) }).then(
-      () => "it started",
-      ({ code, message }) => `${code}: ${message}`,
+  test("whose control database the next version has upgraded is refused by a node of this one", async () => {
+    const path = directory.join(`control-${count}.db`);
+    const engine = new ServerEngine(optionsOf(server), () => {});
+    {
+      using connection = openMigrated(path, NEXT_OF_CONTROL);
+      const parts = { migrations: NEXT_OF_CONTROL, path, encryptionKey: null };
+      const shared = await SharedControl.open(engine, connection, parts);
+      expect(connection.value<number>("SELECT count(*) FROM workspaces WHERE colour IS NULL")).toBe(1);
+      shared.close();
+    }
+    expect(await formatOf(CONTROL_NAMESPACE)).toBe(CONTROL_SCHEMA + 1);
+    expect(await startedOn(server)).toMatch(
+      new RegExp(`^newer_database: .*a newer governd \\(schema ${CONTROL_SCHEMA + 1}, .* Nothing was changed`),
     );
-    expect(await started).toMatch(/^newer_database: .*upgraded by a newer governd \(schema 999/);
+  });
+
+  test("that a build before 0.1.0 has filled is refused, and nothing is written", async () => {
+    const before = "a build of governd from before 0.1.0 (schema 9)";
+    await server.execute(namespaceOf(workspaceId), `UPDATE ${COMMITS_TABLE} SET format = 9`);
+    const engine = new ServerEngine(optionsOf(server), () => {});
+    const copy = directory.join(`former-${count}.db`);
+    await expect(engine.open(workspaceId, copy, null)).rejects.toThrow(before);
+    await expect(engine.pull(workspaceId, copy, null)).rejects.toThrow(before);
+    await server.execute(CONTROL_NAMESPACE, `UPDATE ${COMMITS_TABLE} SET format = 9`);
+    expect(await startedOn(server)).toStartWith("engine_unusable: On the libSQL server, the namespace governd-control");
+    expect(await startedOn(server)).toContain(before);
+    const verified = await governd(["verify", server.url, "--engine-auth-token", await server.tokenFor({ a: "ro" })]);
+    expect([verified.code, verified.err]).toEqual([2, expect.stringContaining(before)]);
+    for (const name of [CONTROL_NAMESPACE, namespaceOf(workspaceId)]) {
+      expect(texts(await server.execute(name, `SELECT count(*), max(format) FROM ${COMMITS_TABLE}`))).toEqual([
+        ["1", "9"],
+      ]);
+    }
   });
 });
+
+/** Returns why a node does not start on a server. */
+const startedOn = (server: LibsqlServer): Promise<string> =>
+  TestDaemon.start({ engine: "embedded", flags: flagsFor(server) }).then(
+    () => "it started",
+    ({ code, message }) => `${code}: ${message}`,
+  );

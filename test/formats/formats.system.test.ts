@@ -3,8 +3,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory } from "../../src/core/datadir/layout.ts";
-import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
-import { CONTROL_MIGRATIONS } from "../../src/ops/directory/database.ts";
+import { WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
+import { CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { VERSION } from "../../src/version.ts";
@@ -93,12 +93,9 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
     const body = JSON.stringify({ agent_id: "support-bot", key: "new", value: "written by the newer one" });
     expect((await daemon.ask("/v1/data/write", { method: "POST", body, apiKey })).status).toBe(200);
     await daemon.stop();
-    expect([versionOf(data.control), versionOf(file)]).toEqual([
-      CONTROL_MIGRATIONS.length,
-      WORKSPACE_MIGRATIONS.length,
-    ]);
-    expect(copiesBeforeMigration(data.control).length).toBe(before.control < CONTROL_MIGRATIONS.length ? 1 : 0);
-    expect(copiesBeforeMigration(file).length).toBe(before.workspace < WORKSPACE_MIGRATIONS.length ? 1 : 0);
+    expect([versionOf(data.control), versionOf(file)]).toEqual([CONTROL_SCHEMA, WORKSPACE_SCHEMA]);
+    expect(copiesBeforeMigration(data.control).length).toBe(before.control < CONTROL_SCHEMA ? 1 : 0);
+    expect(copiesBeforeMigration(file).length).toBe(before.workspace < WORKSPACE_SCHEMA ? 1 : 0);
     const { code } = await governd(["verify", root, "--public-key", sealPem().publicPem]);
     expect(code).toBe(0);
     expect((await governd(["check", "--data-dir", root])).code).toBe(0);

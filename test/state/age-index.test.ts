@@ -1,13 +1,12 @@
 /** The index by age: there where a retention is or was, nowhere else, and nothing depends on it but speed. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/core/rows/age-index.ts";
+import { AGE_INDEX } from "../../src/core/rows/age-index.ts";
 import { readAgent } from "../../src/core/rows/agents.ts";
 import { insertConfig } from "../../src/core/rows/configs.ts";
 import { rowsByKey } from "../../src/core/rows/listing/keys.ts";
-import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
+import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
-import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
+import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { schemaChanges } from "../../src/verify/rows/schema.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
@@ -171,72 +170,6 @@ describe("retention that comes late to an agent with many entries", () => {
     ]);
     expect(await listed("other")).toHaveLength(10);
     expect([integrity(), await verdict()]).toEqual([["ok"], "verified"]);
-  });
-});
-
-describe("a file of schema version", () => {
-  /** Makes the workspace's file one of an earlier version. */
-  function setBack(version: number): void {
-    const { connection } = workspace;
-    connection.exec(AGE_INDEX_SCHEMA);
-    connection.exec("DROP TABLE answers");
-    if (version < 2) connection.exec("DROP INDEX events_of_suspension; DROP INDEX events_refused");
-    connection.exec("DROP INDEX entries_by_expiry; ALTER TABLE entries DROP COLUMN expires_at");
-    connection.exec(`PRAGMA user_version = ${version}`);
-    expect(schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, version))).toEqual([]);
-  }
-
-  function migrated<T>(look: (connection: Connection) => T): T {
-    const connection = openWorkspaceFile(workspace.path);
-    try {
-      expect(schemaVersion(connection)).toBe(WORKSPACE_MIGRATIONS.length);
-      return look(connection);
-    } finally {
-      connection.close();
-    }
-  }
-
-  beforeEach(async () => {
-    await configure("a", { policies: { block_pii: true } });
-    await workspace.writer.perform([write("a", "k"), write("b", "k"), write("a", "l")]);
-    nowMs += DAY_MS;
-  });
-
-  test.each([1, 2])("%d is verified as it is, and loses the index", async (version) => {
-    setBack(version);
-    expect(await verdict()).toBe("verified");
-    expect(migrated(isThere)).toBe(false);
-    expect(await verdict()).toBe("verified");
-    const [copy] = copiesBeforeMigration(workspace.path) as [string];
-    expect(await verdict(copy)).toBe("verified");
-  });
-
-  test.each([1, 2])("%d with a retention in force keeps it, and can be written", async (version) => {
-    await configure("b", RETENTION);
-    setBack(version);
-    expect(await verdict()).toBe("verified");
-    expect(migrated(isThere)).toBe(true);
-    expect(await verdict()).toBe("verified");
-    nowMs += 3 * DAY_MS;
-    await sweepWorkspace(workspace.connection, workspace.writer);
-    expect([await listed("a"), await listed("b")]).toEqual([["k", "l"], []]);
-    expect(await verdict()).toBe("verified");
-  });
-
-  test("2 that once had a retention keeps it", async () => {
-    await configure("b", RETENTION);
-    await configure("b", {});
-    setBack(2);
-    expect(migrated(isThere)).toBe(true);
-  });
-
-  test("2 without its index is migrated, too", async () => {
-    await configure("b", RETENTION);
-    setBack(2);
-    lose();
-    expect(await verdict()).toBe("tampered");
-    expect(migrated(isThere)).toBe(true);
-    expect(await verdict()).toBe("verified");
   });
 });
 

@@ -3,19 +3,21 @@ import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
-import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
+import { openWorkspaceFile, WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
 import { Failure } from "../../src/failure.ts";
-import { CONTROL_MIGRATIONS, ControlDatabase } from "../../src/ops/directory/database.ts";
+import { CONTROL_SCHEMA, ControlDatabase } from "../../src/ops/directory/database.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import {
   copiesBeforeMigration,
+  FIRST_SCHEMA,
   type Migration,
   MigrationFailed,
-  NewerDatabase,
   openMigrated,
   schemaVersion,
+  UnknownSchema,
 } from "../../src/store/migrate.ts";
 import { copyDatabase, fileState } from "../../src/store/snapshot.ts";
+import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { governd } from "../cli/governd.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -49,9 +51,9 @@ describe("before an existing database is changed it is copied", () => {
     const path = directory.join("a.db");
     make(path, FIRST);
     openMigrated(path, THIRD).close();
-    expect(rows(path)).toEqual([3, [1, "kept"]]);
-    expect(rows(`${path}.before-v3`)).toEqual([1, [1, "kept"]]);
-    expect(statSync(`${path}.before-v3`).mode & 0o777).toBe(0o600);
+    expect(rows(path)).toEqual([FIRST_SCHEMA + 2, [1, "kept"]]);
+    expect(rows(`${path}.before-v${FIRST_SCHEMA + 2}`)).toEqual([FIRST_SCHEMA, [1, "kept"]]);
+    expect(statSync(`${path}.before-v${FIRST_SCHEMA + 2}`).mode & 0o777).toBe(0o600);
   });
 
   test("a new database needs no copy, and one that is up to date none", () => {
@@ -67,9 +69,9 @@ describe("before an existing database is changed it is copied", () => {
     const path = directory.join("a.db");
     make(path, FIRST);
     openMigrated(path, SECOND).close();
-    expect(copiesBeforeMigration(path)).toEqual([`${path}.before-v2`]);
+    expect(copiesBeforeMigration(path)).toEqual([`${path}.before-v${FIRST_SCHEMA + 1}`]);
     openMigrated(path, THIRD).close();
-    expect(copiesBeforeMigration(path)).toEqual([`${path}.before-v3`]);
+    expect(copiesBeforeMigration(path)).toEqual([`${path}.before-v${FIRST_SCHEMA + 2}`]);
   });
 });
 
@@ -80,10 +82,10 @@ describe("a migration that fails half way", () => {
     make(path, FIRST);
     expect(() => openMigrated(path, BROKEN)).toThrow(MigrationFailed);
     expect(() => openMigrated(path, BROKEN)).toThrow(
-      /could not be migrated from schema version 1 to 3: .*nowhere.* Nothing was changed, and a copy of it is .*before-v3/,
+      /could not be migrated from schema version 10 to 12: .*nowhere.* Nothing was changed, and a copy of it is .*before-v12/,
     );
-    expect(rows(path)).toEqual([1, [1, "kept"]]);
-    expect(rows(`${path}.before-v3`)).toEqual([1, [1, "kept"]]);
+    expect(rows(path)).toEqual([FIRST_SCHEMA, [1, "kept"]]);
+    expect(rows(`${path}.before-v${FIRST_SCHEMA + 2}`)).toEqual([FIRST_SCHEMA, [1, "kept"]]);
     const connection = openMigrated(path, FIRST);
     expect(connection.all("SELECT name FROM sqlite_schema WHERE name = 'u'")).toEqual([]);
     connection.close();
@@ -96,7 +98,7 @@ describe("a migration that fails half way", () => {
     make(path, FIRST);
     expect(() => openMigrated(path, BROKEN)).toThrow(MigrationFailed);
     openMigrated(path, THIRD).close();
-    expect(rows(path)[0]).toBe(3);
+    expect(rows(path)[0]).toBe(FIRST_SCHEMA + 2);
   });
 });
 
@@ -134,17 +136,18 @@ describe("a migration that the file's content decides on", () => {
     };
     expect(() => openMigrated(path, [...byContent, fail])).toThrow(MigrationFailed);
     expect(() => openMigrated(path, [...byContent, "UPDATE nowhere SET a = 1"])).toThrow(MigrationFailed);
-    expect([rows(path), tables(path)]).toEqual([[1, [1, "kept"]], ["t"]]);
+    expect([rows(path), tables(path)]).toEqual([[FIRST_SCHEMA, [1, "kept"]], ["t"]]);
   });
 });
 
-describe("a database of a newer program", () => {
-  const newer = (path: string, version: number) => {
-    const connection = openConnection(path);
-    connection.exec(`PRAGMA user_version = ${version}; PRAGMA wal_checkpoint(TRUNCATE)`);
-    connection.close();
-  };
+/** Gives a database the schema version of another program. */
+function renumber(path: string, version: number): void {
+  const connection = openConnection(path);
+  connection.exec(`PRAGMA user_version = ${version}; PRAGMA wal_checkpoint(TRUNCATE)`);
+  connection.close();
+}
 
+describe("a database of a newer program", () => {
   test("is refused untouched, also one that is not in WAL mode or has a log beside it", () => {
     using directory = temporaryDirectory();
     const path = directory.join("a.db");
@@ -154,7 +157,7 @@ describe("a database of a newer program", () => {
     connection.exec(`VACUUM INTO '${plain}'`);
     connection.close();
     const before = digest(plain);
-    expect(() => openMigrated(plain, FIRST)).toThrow(NewerDatabase);
+    expect(() => openMigrated(plain, FIRST)).toThrow(UnknownSchema);
     expect(digest(plain)).toBe(before);
 
     // As a daemon that was killed leaves it.
@@ -165,44 +168,79 @@ describe("a database of a newer program", () => {
     writeFileSync(`${left}-wal`, readFileSync(`${path}-wal`));
     writer.close();
     const both = [digest(left), digest(`${left}-wal`)];
-    expect(() => openMigrated(left, SECOND)).toThrow(NewerDatabase);
+    expect(() => openMigrated(left, SECOND)).toThrow(UnknownSchema);
     expect([digest(left), digest(`${left}-wal`)]).toEqual(both);
-  });
-
-  test("workspace and control database alike", async () => {
-    using directory = temporaryDirectory();
-    const path = directory.join("w.db");
-    (await Driver.create(path)).close();
-    newer(path, WORKSPACE_MIGRATIONS.length + 1);
-    const before = digest(path);
-    expect(() => openWorkspaceFile(path)).toThrow(NewerDatabase);
-    expect(digest(path)).toBe(before);
-
-    const data = dataDirectory(directory.path);
-    ControlDatabase.open(data)[Symbol.dispose]();
-    newer(data.control, CONTROL_MIGRATIONS.length + 1);
-    const control = digest(data.control);
-    expect(() => ControlDatabase.open(data)).toThrow(Failure);
-    expect(() => ControlDatabase.open(data)).toThrow(/written by a newer governd/);
-    expect(digest(data.control)).toBe(control);
-    expect(existsSync(`${data.control}.before-v${CONTROL_MIGRATIONS.length}`)).toBe(false);
   });
 });
 
-test("a command refuses a workspace of a newer program, and changes nothing", async () => {
-  using from = await FilledDirectory.make(1);
-  const [id] = from.ids as [string];
-  const path = workspaceFile(from.data, id);
-  const connection = openConnection(path);
-  connection.exec("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)");
-  connection.close();
-  const before = digest(path);
-  const { code, err } = await governd(["key", "create", "--workspace", id, "--data-dir", from.data.root]);
-  expect([code, err]).toEqual([
-    2,
-    expect.stringMatching(/schema 99, this one knows \d+\)\. Nothing was changed\. Use the newer governd/),
-  ]);
-  expect(digest(path)).toBe(before);
+/** Numbers of other programs for a database with this newest schema, and what is said of each. */
+const OTHERS = (newest: number): [version: number, said: RegExp][] => [
+  [1, /a build of governd from before 0\.1\.0 \(schema 1\), which no release can read: use that build, or/],
+  [FIRST_SCHEMA - 1, /from before 0\.1\.0 \(schema 9\)/],
+  [
+    newest + 1,
+    new RegExp(`a newer governd \\(schema ${newest + 1}, this one knows ${newest}\\): use the newer governd`),
+  ],
+];
+
+describe("a database of a build before 0.1.0, or of a newer governd, is refused and keeps every byte", () => {
+  test.each(OTHERS(WORKSPACE_SCHEMA))("a workspace of schema %d", async (version, said) => {
+    using directory = temporaryDirectory();
+    const path = directory.join("w.db");
+    (await Driver.create(path)).close();
+    renumber(path, version);
+    const before = digest(path);
+    expect(() => openWorkspaceFile(path)).toThrow(UnknownSchema);
+    expect(() => openWorkspaceFile(path)).toThrow(said);
+    const { verdict, report } = await verifyDatabaseFile({ path, immutable: false }, { path });
+    expect([verdict, report.problems[0]?.message]).toEqual(["undetermined", expect.stringMatching(said)]);
+    expect([digest(path), copiesBeforeMigration(path)]).toEqual([before, []]);
+  });
+
+  test.each(OTHERS(CONTROL_SCHEMA))("a control database of schema %d", (version, said) => {
+    using directory = temporaryDirectory();
+    const data = dataDirectory(directory.path);
+    ControlDatabase.open(data)[Symbol.dispose]();
+    renumber(data.control, version);
+    const before = digest(data.control);
+    expect(() => ControlDatabase.open(data)).toThrow(Failure);
+    expect(() => ControlDatabase.open(data)).toThrow(said);
+    expect([digest(data.control), copiesBeforeMigration(data.control)]).toEqual([before, []]);
+  });
+
+  test.each(OTHERS(CONTROL_SCHEMA))("by every command, in a data directory of schema %d", async (version, said) => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    using backups = temporaryDirectory();
+    renumber(from.data.control, version);
+    const before = digest(from.data.control);
+    for (const words of [
+      ["key", "create", "--workspace", id],
+      ["account", "list"],
+      ["backup", backups.path],
+      ["compact"],
+    ]) {
+      const { code, err } = await governd([...words, "--data-dir", from.data.root]);
+      expect([words[0], code, err]).toEqual([words[0], 2, expect.stringMatching(said)]);
+      expect(err).toMatch(/Nothing was changed\./);
+    }
+    const checked = await governd(["check", "--data-dir", from.data.root]);
+    expect([checked.code, checked.out]).toEqual([1, expect.stringMatching(said)]);
+    const verified = await governd(["verify", from.data.root]);
+    expect([verified.code, verified.out]).toEqual([2, expect.stringMatching(said)]);
+    expect(digest(from.data.control)).toBe(before);
+  });
+
+  test.each(OTHERS(WORKSPACE_SCHEMA))("by a command that opens a workspace of schema %d", async (version, said) => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    const path = workspaceFile(from.data, id);
+    renumber(path, version);
+    const before = digest(path);
+    const { code, err } = await governd(["key", "create", "--workspace", id, "--data-dir", from.data.root]);
+    expect([code, err]).toEqual([2, expect.stringMatching(said)]);
+    expect(digest(path)).toBe(before);
+  });
 });
 
 describe("a copy of a database", () => {

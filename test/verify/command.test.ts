@@ -209,6 +209,7 @@ describe("what is no evidence", () => {
     ["a control database", () => database("control.db", "CREATE TABLE api_keys (a)"), "not_evidence"],
     ["a workspace that holds nothing at all", () => changed("wiped.db", wipe), "log_empty"],
     ["a newer schema", () => changed("newer.db", (c) => c.exec("PRAGMA user_version = 99")), "newer_schema"],
+    ["a build before 0.1.0", () => changed("former.db", (c) => c.exec("PRAGMA user_version = 5")), "not_evidence"],
     ["a truncated database", () => file("short.db", readFileSync(single()).subarray(0, 20_000)), "evidence_unreadable"],
     ["a damaged header", () => file("magic.db", "SQLite format 3\u0000rubbish"), "evidence_unreadable"],
   ];

@@ -192,20 +192,19 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation", () =
     expect(said.map((line, at) => line.slice(0, expected[at]?.length))).toEqual(expected);
   });
 
-  test("knows every schema, and the derived data", async () => {
-    const paths: string[] = [];
-    for (const version of [1, 2, 3, 4]) {
-      const path = directory.join(`schema-${version}.db`);
-      using connection = openConnection(path);
-      migrate(connection, WORKSPACE_MIGRATIONS.slice(0, version));
+  test("knows the schema, and the derived data", async () => {
+    const empty = directory.join("empty.db");
+    {
+      using connection = openConnection(empty);
+      migrate(connection, WORKSPACE_MIGRATIONS);
       connection.exec("PRAGMA journal_mode = DELETE");
+    }
+    const paths = [empty];
+    for (const [name, sql] of Object.entries({ AGE_INDEX_SCHEMA, EMBEDDINGS_SCHEMA, FULL_TEXT_SCHEMA })) {
+      const path = directory.join(`${name}.db`);
+      copyFileSync(empty, path);
+      tamper(path, exec(sql));
       paths.push(path);
-      if (version < 4) continue;
-      for (const [name, sql] of Object.entries({ AGE_INDEX_SCHEMA, EMBEDDINGS_SCHEMA, FULL_TEXT_SCHEMA })) {
-        paths.push(directory.join(`${name}.db`));
-        copyFileSync(path, paths.at(-1) as string);
-        tamper(paths.at(-1) as string, exec(sql));
-      }
     }
     const { stdout } = Bun.spawnSync(["python3", "-B", script, ...paths]);
     const expected = paths.map((path) => `${path}: cannot be established. the log is empty.`);

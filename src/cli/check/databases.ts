@@ -2,20 +2,20 @@
 import { existsSync } from "node:fs";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
 import { sealingKey } from "../../core/rows/seals.ts";
-import { WORKSPACE_MIGRATIONS } from "../../core/writer/file.ts";
+import { WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { Failure, systemCode } from "../../failure.ts";
 import { isFromFuture } from "../../ids.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { FactorKey } from "../../ops/accounts/factor-key.ts";
-import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { CONTROL_SCHEMA } from "../../ops/directory/database.ts";
 import { listLogs } from "../../ops/directory/workspaces.ts";
 import { listSinks, type SinkRecord } from "../../ops/sinks/rows/sinks.ts";
 import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
-import { schemaVersion } from "../../store/migrate.ts";
+import { otherGovernd, schemaVersion } from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { count, mebibytes } from "../terminal.ts";
@@ -50,23 +50,29 @@ interface Checked {
 /** Reads from an open database. */
 type Read = (connection: Connection) => void | Promise<void>;
 
-const [NEWEST_CONTROL, NEWEST] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATIONS.length];
+/** The schema versions that databases have after an upgrade. */
+interface Newest {
+  control: number;
+  workspace: number;
+}
 
 /** Checks the control database and every workspace. */
 export async function checkDatabases(
   directory: DataDirectory,
   nowMs: number,
   onProgress: (done: number, total: number) => Promise<void>,
+  newest: Newest = { control: CONTROL_SCHEMA, workspace: WORKSPACE_SCHEMA },
 ): Promise<DatabasesChecked> {
   const named = new Set<string>();
-  let isNode = false;
+  let [isNamed, isNode] = [false, false];
   let unreadable = 0;
   let sinks: readonly SinkRecord[] = [];
-  const control = await checkFile(directory.control, directory, NEWEST_CONTROL, (connection) => {
+  const control = await checkFile(directory.control, directory, newest.control, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
+    isNamed = true;
     isNode = placeOf(connection) !== AT_HOME;
-    // Older schemas have no accounts, no encrypted secrets, or no sinks.
-    if (schemaVersion(connection) !== NEWEST_CONTROL) return;
+    // An older schema may lack tables.
+    if (schemaVersion(connection) !== newest.control) return;
     unreadable = new FactorKey(directory).unreadable(connection);
     sinks = listSinks(connection);
   });
@@ -81,10 +87,10 @@ export async function checkDatabases(
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
-    const found = await checkWorkspace(directory, id, sealingKeys, nowMs);
+    const found = await checkWorkspace(directory, id, newest.workspace, sealingKeys, nowMs);
     const checked = isNode ? withRemedy(found) : found;
     workspaces.push(checked);
-    if (control.schema === null || named.has(id)) continue;
+    if (!isNamed || named.has(id)) continue;
     const message = "the control database does not name this workspace, so nobody can use it";
     checked.findings.push(finding("database", "warning", message, workspaceFile(directory, id)));
   }
@@ -96,7 +102,7 @@ export async function checkDatabases(
     findings.push(finding("database", "ok", `${what}: integrity_check found no problems`));
   }
   const how = isNode ? ON_THE_SERVER : `; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
-  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, how)));
+  findings.push(finding("upgrade", "ok", upgradeText(newest, control, workspaces, how)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys, sinks };
@@ -120,6 +126,7 @@ function withRemedy(checked: Checked): Checked {
 async function checkWorkspace(
   directory: DataDirectory,
   id: string,
+  newest: number,
   sealingKeys: Map<string, Uint8Array>,
   nowMs: number,
 ): Promise<Checked> {
@@ -128,7 +135,7 @@ async function checkWorkspace(
     return unread("the control database names this workspace, but its file is missing: restore it from a backup", path);
   }
   let latest = "";
-  const checked = await checkFile(path, directory, NEWEST, async (connection) => {
+  const checked = await checkFile(path, directory, newest, async (connection) => {
     if (readHead(connection).workspaceId !== id) {
       throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
     }
@@ -143,11 +150,10 @@ async function checkWorkspace(
 
 /** `newest` is the schema of the file after an upgrade. */
 async function checkFile(path: string, directory: DataDirectory, newest: number, read: Read): Promise<Checked> {
-  const looked = await look(path, directory, read);
+  const looked = await look(path, directory, newest, read);
   if (typeof looked === "string") return unread(looked, path);
-  const { schema, total, free } = looked;
-  const message = `a newer governd wrote it (schema ${schema}, this one knows ${newest}): use the newer governd`;
-  const findings = schema > newest ? [finding("database", "problem", message, path)] : [];
+  const { schema, other, total, free } = looked;
+  const findings = other === null ? [] : [finding("database", "problem", `it was written by ${other}`, path)];
   return { findings, schema, bytesForCopy: schema < newest ? total : 0, freeBytes: free };
 }
 
@@ -156,25 +162,32 @@ const unread = (problem: string, path: string): Checked => {
 };
 
 /** Returns what an upgrade would migrate; `how` is the end of the sentence. */
-function upgradeText({ schema }: Checked, workspaces: readonly Checked[], how: string): string {
+function upgradeText(newest: Newest, { schema }: Checked, workspaces: readonly Checked[], how: string): string {
   const pending: string[] = [];
-  if (schema !== null && schema < NEWEST_CONTROL) {
-    pending.push(`the control database from schema ${schema} to ${NEWEST_CONTROL}`);
+  if (schema !== null && schema < newest.control) {
+    pending.push(`the control database from schema ${schema} to ${newest.control}`);
   }
-  const behind = workspaces.filter((checked) => checked.schema !== null && checked.schema < NEWEST).length;
-  if (behind > 0) pending.push(`${count(behind, "workspace")} to schema ${NEWEST}, each when it is first used`);
+  const behind = workspaces.filter((checked) => checked.schema !== null && checked.schema < newest.workspace).length;
+  if (behind > 0)
+    pending.push(`${count(behind, "workspace")} to schema ${newest.workspace}, each when it is first used`);
   if (pending.length === 0) return "this governd would not change any schema";
   return `this governd would migrate ${pending.join(", and ")}${how}`;
 }
 
-type Looked = Space & { schema: number };
+/** `other`: which other governd wrote the file, so that its content was not read; otherwise null. */
+type Looked = Space & { schema: number; other: string | null };
 
 /** Checks a file's structure, and reads from it with `read`. Returns its schema and size, or what is wrong with it. */
-async function look(path: string, { encryptionKey }: DataDirectory, read: Read): Promise<Looked | string> {
+async function look(
+  path: string,
+  { encryptionKey }: DataDirectory,
+  newest: number,
+  read: Read,
+): Promise<Looked | string> {
   try {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       using file = await openEvidenceFile(path);
-      const looked = await lookOnce(file, encryptionKey, read);
+      const looked = await lookOnce(file, encryptionKey, newest, read);
       if (typeof looked === "string" || file.unchanged()) return looked;
     }
     return "it is written to so often that it could not be read in one state: try again";
@@ -188,13 +201,20 @@ async function look(path: string, { encryptionKey }: DataDirectory, read: Read):
   }
 }
 
-async function lookOnce(file: EvidenceFile, encryptionKey: EncryptionKey | null, read: Read): Promise<Looked | string> {
+async function lookOnce(
+  file: EvidenceFile,
+  encryptionKey: EncryptionKey | null,
+  newest: number,
+  read: Read,
+): Promise<Looked | string> {
   using connection = openConnection(file.path, {
     ...(file.immutable ? { immutable: true } : { readOnly: true }),
     encryptionKey,
   });
   const damage = integrityProblem(connection);
   if (damage !== null) return `the database is damaged: ${damage}`;
-  await read(connection);
-  return { schema: schemaVersion(connection), ...spaceOf(connection) };
+  const schema = schemaVersion(connection);
+  const other = otherGovernd(schema, newest);
+  if (other === null) await read(connection);
+  return { schema, other, ...spaceOf(connection) };
 }

@@ -3,10 +3,7 @@
  * configuration has, or once had, a retention. Without it results are the same, but finding expired entries reads all
  * entries of the agent.
  */
-import drop from "../../../sql/workspace/003-entries-by-age.sql" with { type: "text" };
 import create from "../../../sql/workspace/derived/entries-by-age.sql" with { type: "text" };
-import { RETENTION } from "../../screen/retention.ts";
-import type { Connection } from "../../store/connection.ts";
 import type { Transaction } from "../../store/transaction.ts";
 
 /** Creates the index unless it exists. */
@@ -17,13 +14,4 @@ export const AGE_INDEX = "entries_by_age";
 /** Creates the index unless it exists; to be called in the transaction that puts a retention into force. */
 export async function ensureAgeIndex(tx: Transaction): Promise<void> {
   await tx.run(AGE_INDEX_SCHEMA);
-}
-
-/**
- * The migration to schema version 3. Earlier files always have the index; it is dropped unless a configuration needs
- * it.
- */
-export function keepAgeIndexIfNeeded(connection: Connection): void {
-  const sql = `SELECT 1 FROM configs WHERE instr(config, '"${RETENTION}"') > 0 LIMIT 1`;
-  connection.exec(connection.get<[number]>(sql) === undefined ? drop : AGE_INDEX_SCHEMA);
 }

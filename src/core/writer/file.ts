@@ -1,10 +1,7 @@
 /** Creates a workspace's file with its genesis event, and opens it with its schema brought up to date. */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import firstSchema from "../../../sql/workspace/001-foundation.sql" with { type: "text" };
-import agents from "../../../sql/workspace/002-agents.sql" with { type: "text" };
-import answers from "../../../sql/workspace/004-answers.sql" with { type: "text" };
-import entryExpiry from "../../../sql/workspace/005-entry-expiry.sql" with { type: "text" };
+import foundation from "../../../sql/workspace/001-foundation.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
@@ -13,9 +10,8 @@ import { NO_FLOOR } from "../../screen/floor.ts";
 import { type Connection, checked, openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { NEVER, type TakeLogRight } from "../../store/log-right.ts";
-import { type Migration, openMigrated, schemaVersion } from "../../store/migrate.ts";
+import { type Migration, newestSchema, openMigrated, schemaVersion } from "../../store/migrate.ts";
 import { syncDirectory } from "../../store/sync.ts";
-import { keepAgeIndexIfNeeded } from "../rows/age-index.ts";
 import { freshState } from "../rows/agents.ts";
 import { insertSealingKey } from "../rows/seals.ts";
 import { appendEvent } from "./append.ts";
@@ -23,13 +19,9 @@ import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MISSING, MissingWorkspace } from "./storage-failure.ts";
 
 /** The migrations in their order. A released migration never changes. */
-export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
-  firstSchema,
-  agents,
-  keepAgeIndexIfNeeded,
-  answers,
-  entryExpiry,
-];
+export const WORKSPACE_MIGRATIONS: readonly Migration[] = [foundation];
+/** The newest schema version of a workspace. */
+export const WORKSPACE_SCHEMA = newestSchema(WORKSPACE_MIGRATIONS);
 
 /** The facts that the genesis event records. */
 interface Genesis {
@@ -44,7 +36,7 @@ interface Genesis {
  * Opens a workspace for writing, migrates its schema, and checks the end of its log.
  * @throws {MissingWorkspace} when there is no such file (SQLite would create an empty one)
  * @throws {DamagedWorkspace} when the file holds no workspace, or its log does not end with its head
- * @throws {NewerDatabase} {MigrationFailed} the file is then unchanged
+ * @throws {UnknownSchema} {MigrationFailed} the file is then unchanged
  */
 export function openWorkspaceFile(
   path: string,
@@ -68,7 +60,7 @@ export function openWorkspaceReader(
   encryptionKey: EncryptionKey | null = null,
 ): Connection {
   const opened = openConnection(path, { readOnly: true, encryptionKey });
-  if (schemaVersion(opened) < WORKSPACE_MIGRATIONS.length) {
+  if (schemaVersion(opened) < WORKSPACE_SCHEMA) {
     opened.close();
     // NEVER: only the thread that writes the workspace copies the write-ahead log back.
     openWorkspaceFile(path, encryptionKey, NEVER).close();

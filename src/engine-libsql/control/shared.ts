@@ -8,10 +8,10 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
-import type { Migration } from "../../store/migrate.ts";
+import { type Migration, newestSchema } from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
 import { WorkingCopy } from "../copy.ts";
-import { NewerNamespace } from "../copy-errors.ts";
+import { UnknownNamespace } from "../copy-errors.ts";
 import { Leases } from "../leases.ts";
 import type { Namespace } from "../namespace.ts";
 import { FIRST_COMMIT, NamespaceUsed, pushInto } from "../push.ts";
@@ -45,7 +45,7 @@ export class SharedControl {
 
   /**
    * @param path of the file of `connection`
-   * @throws {Failure} `data_directory_unusable` for a database that is only in the file, `newer_database`
+   * @throws {Failure} `data_directory_unusable` for a database that is only in the file, `newer_database`, `engine_unusable`
    */
   static async open(
     engine: ServerEngine,
@@ -56,7 +56,7 @@ export class SharedControl {
       encryptionKey,
     }: { migrations: readonly Migration[]; path: string; encryptionKey: EncryptionKey | null },
   ): Promise<SharedControl> {
-    const format = migrations.length;
+    const format = newestSchema(migrations);
     await engine.ensureNamespace(CONTROL_NAMESPACE);
     const namespace = engine.namespace(CONTROL_NAMESPACE);
     const isCopy = placeOf(connection) !== AT_HOME;
@@ -69,7 +69,7 @@ export class SharedControl {
     const upgradeIt = () => upgrade({ namespace, migrations, log: null, path, encryptionKey });
     const copy = new WorkingCopy(connection, namespace, { format, log: null, upgrade: upgradeIt });
     await copy.refresh().catch((error) => {
-      throw error instanceof NewerNamespace ? newerOnServer(error) : error;
+      throw error instanceof UnknownNamespace ? unknownOnServer(error) : error;
     });
     const shared = new SharedControl(copy, namespace);
     await shared.leases.create();
@@ -144,8 +144,12 @@ async function pushFirst(namespace: Namespace, connection: Connection, format: n
   }
 }
 
-const newerOnServer = (error: NewerNamespace): Failure =>
-  new Failure("newer_database", `On the libSQL server, ${error.message}. Nothing was changed.`, { cause: error });
+const unknownOnServer = (error: UnknownNamespace): Failure =>
+  new Failure(
+    error.isNewer ? "newer_database" : "engine_unusable",
+    `On the libSQL server, ${error.message}. Nothing was changed.`,
+    { cause: error },
+  );
 
 function requireEmpty(connection: Connection): void {
   if (connection.value("SELECT 1 FROM workspaces UNION SELECT 1 FROM accounts") === undefined) return;

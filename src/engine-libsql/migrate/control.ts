@@ -1,13 +1,13 @@
 /** Moves the control database from the server back to its file, as a workspace is moved. No daemon may have it open. */
 
 import type { DataDirectory } from "../../core/datadir/layout.ts";
-import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { CONTROL_MIGRATIONS, CONTROL_SCHEMA } from "../../ops/directory/database.ts";
 import { CONTROL_NAMESPACE, type ServerEngine } from "../server-engine.ts";
 import { bringHome } from "./homecoming.ts";
 
 /** @throws {Failure} `busy` when other nodes keep changing the control database */
 export async function bringControlHome({ control, encryptionKey }: DataDirectory, engine: ServerEngine): Promise<void> {
-  const options = { format: CONTROL_MIGRATIONS.length, log: null };
+  const options = { format: CONTROL_SCHEMA, log: null };
   await bringHome({
     database: control,
     encryptionKey,

@@ -9,7 +9,7 @@ import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { NEVER } from "../../store/log-right.ts";
-import { type Migration, NewerDatabase, openMigrated } from "../../store/migrate.ts";
+import { type Migration, openMigrated, UnknownSchema } from "../../store/migrate.ts";
 import { AT_HOME, CLOSED_FORMAT, placeOf, settleAtHome } from "../../store/place.ts";
 import { syncFile } from "../../store/sync.ts";
 import { type CopyOptions, WorkingCopy } from "../copy.ts";
@@ -58,13 +58,13 @@ export async function bringHome(parts: HomecomingParts): Promise<number | null> 
 
 /**
  * Closes a namespace if its newest commit has this number. Reports whether the namespace is closed.
- * @throws {NewerDatabase} when the namespace has a newer schema than `format`
+ * @throws {UnknownSchema} when the namespace has a newer schema than `format`
  */
 async function close(namespace: Namespace, number: number, format: number): Promise<boolean> {
   const state = await namespace.state();
   if (state?.number !== number) return false;
   if (state.format === CLOSED_FORMAT) return true;
-  if (state.format > format) throw new NewerDatabase(state.format, format);
+  if (state.format > format) throw new UnknownSchema(state.format, format);
   const last = { number: number + 1, format: CLOSED_FORMAT, changed: "{}", guards: [] };
   const outcome = await namespace.commit(last, []);
   if (outcome === "unknown") await namespace.settled();

@@ -1,14 +1,6 @@
 /** The control database, which the daemon and the commands open at the same time. */
 import { existsSync, readdirSync, statSync } from "node:fs";
-import foundation from "../../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
-import accounts from "../../../sql/control/002-accounts.sql" with { type: "text" };
-import pendingActs from "../../../sql/control/003-pending-acts.sql" with { type: "text" };
-import keyNetworks from "../../../sql/control/004-key-networks.sql" with { type: "text" };
-import secondFactor from "../../../sql/control/005-second-factor-requirement.sql" with { type: "text" };
-import commits from "../../../sql/control/006-commits.sql" with { type: "text" };
-import sinks from "../../../sql/control/007-sinks.sql" with { type: "text" };
-import issuer from "../../../sql/control/008-issuer.sql" with { type: "text" };
-import passkeys from "../../../sql/control/009-passkeys.sql" with { type: "text" };
+import foundation from "../../../sql/control/001-foundation.sql" with { type: "text" };
 import { holdLock } from "../../core/datadir/file-lock.ts";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { createPrivateFile } from "../../core/datadir/private-files.ts";
@@ -20,7 +12,14 @@ import { identityOf } from "../../store/checkpoint.ts";
 import type { Connection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { EncryptionMismatch } from "../../store/encryption.ts";
-import { MigrationFailed, NewerDatabase, openMigrated } from "../../store/migrate.ts";
+import {
+  type Migration,
+  MigrationFailed,
+  newestSchema,
+  openMigrated,
+  otherGovernd,
+  UnknownSchema,
+} from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
 import { transact } from "../../store/transaction.ts";
 import { Generation } from "./generation.ts";
@@ -33,17 +32,9 @@ const ACT_PATIENCE_MS = 30_000;
 const ACT_INTERVAL_MS = 5;
 
 /** The migrations in their order. A released migration never changes. */
-export const CONTROL_MIGRATIONS: readonly string[] = [
-  foundation,
-  accounts,
-  pendingActs,
-  keyNetworks,
-  secondFactor,
-  commits,
-  sinks,
-  issuer,
-  passkeys,
-];
+export const CONTROL_MIGRATIONS: readonly Migration[] = [foundation];
+/** The newest schema version of the control database. */
+export const CONTROL_SCHEMA = newestSchema(CONTROL_MIGRATIONS);
 
 /** The control database, with the counter by which other processes notice its changes. */
 export class ControlDatabase implements Disposable {
@@ -66,7 +57,7 @@ export class ControlDatabase implements Disposable {
    * Opens the database, and creates or upgrades it when needed. Only one process at a time does so, since SQLite's
    * own locks do not cover a file that is being created.
    * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it cannot be upgraded,
-   *   `data_directory_unusable` when it is missing or damaged. The file is then unchanged.
+   *   `data_directory_unusable` when it is missing, damaged, or older than 0.1.0. The file is then unchanged.
    */
   static open(directory: DataDirectory): ControlDatabase {
     using _ = holdLock(directory.controlLock, beingOpened(directory), OPENING_PATIENCE_MS);
@@ -293,15 +284,15 @@ function openUpToDate(directory: DataDirectory): Connection {
 /** Returns the failure to report when a database cannot be brought to the present schema; other errors unchanged. */
 export function migrationFailure(path: string, error: unknown): unknown {
   if (error instanceof MigrationFailed) return new Failure("migration_failed", error.message, { cause: error });
-  return error instanceof NewerDatabase ? newerDatabase(path, error.found, error.known, error) : error;
+  return error instanceof UnknownSchema ? unknownSchema(path, error) : error;
 }
 
-/** Returns the failure to report for a database that a newer governd wrote. */
-export function newerDatabase(path: string, found: number, known: number, cause?: Error): Failure {
+/** Returns the failure to report for a database that another governd wrote: a newer one, or one from before 0.1.0. */
+export function unknownSchema(path: string, error: UnknownSchema): Failure {
+  const { found, newest } = error;
   return new Failure(
-    "newer_database",
-    `${path} was written by a newer governd (schema ${found}, this one knows ${known}). ` +
-      "Nothing was changed. Use the newer governd, or another data directory.",
-    { cause },
+    found > newest ? "newer_database" : "data_directory_unusable",
+    `${path} was written by ${otherGovernd(found, newest)}. Nothing was changed.`,
+    { cause: error },
   );
 }

@@ -25,7 +25,7 @@ import type { EmbeddingOptions } from "../../search/vectors/embedding-options.ts
 import type { ServerOptions } from "../../settings/server-options.ts";
 import type { Compacted } from "../../store/compaction.ts";
 import { EncryptionMismatch } from "../../store/encryption.ts";
-import { MigrationFailed, NewerDatabase } from "../../store/migrate.ts";
+import { MigrationFailed, UnknownSchema } from "../../store/migrate.ts";
 import type { Timer } from "../../timer.ts";
 import type { OpenLimits } from "./descriptors.ts";
 
@@ -286,7 +286,7 @@ const EXPLAINED = [
   SealRefused,
   Failure,
   EmbeddingError,
-  NewerDatabase,
+  UnknownSchema,
   MigrationFailed,
   EncryptionMismatch,
   DamagedWorkspace,

@@ -4,7 +4,7 @@
  */
 
 import type { ControlTable } from "../../log/control-effects.ts";
-import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { CONTROL_MIGRATIONS, CONTROL_SCHEMA } from "../../ops/directory/database.ts";
 import { INSTALLATION_CREATOR } from "../../ops/directory/workspaces.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
@@ -15,7 +15,7 @@ import type { Problem } from "../problems.ts";
 import { newResult, type Obstacle, obstacle, reported, reportedObstacle, type SourceResult } from "../report.ts";
 import type { SourceReport } from "../report-schema.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
-import { damageObstacle, schemaProblem, unreadable, withAnySchema } from "../sources.ts";
+import { damageObstacle, schemaProblem, unknownSchema, unreadable, withAnySchema } from "../sources.ts";
 import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
 import { type ExpectedRow, expectedRows, type Lag, windowsOf, workspacesNamed } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
@@ -81,14 +81,11 @@ export async function verifyOwnRows(connection: Connection, reader: Reader): Pro
 /** Verifies a control database. It must have been opened after the logs were read. Never writes to it. */
 export async function verifyControl(connection: Connection, wish: ControlWish): Promise<SourceResult> {
   try {
-    const [found, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
-    if (found === 0 && !withAnySchema(connection, () => hasTable(connection, "workspaces"))) {
+    if (schemaVersion(connection) === 0 && !withAnySchema(connection, () => hasTable(connection, "workspaces"))) {
       return obstacle(wish.path, "control", "not_evidence", "this is not the control database of governd");
     }
-    if (found > known) {
-      const message = `a newer governd wrote it (schema ${found}, this one knows ${known}): verify it with that one`;
-      return obstacle(wish.path, "control", "newer_schema", message);
-    }
+    const unknown = unknownSchema(connection, CONTROL_SCHEMA);
+    if (unknown !== null) return obstacle(wish.path, "control", unknown.code, unknown.message);
     const { problems, damage, unclear } = await checkFile(connection);
     const unread = damage ?? unclear;
     if (unread !== null) {

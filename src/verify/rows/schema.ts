@@ -11,7 +11,7 @@ import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../core/rows/pruning.ts";
 import { messageOf } from "../../failure.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
-import { type Migration, migrate, schemaVersion } from "../../store/migrate.ts";
+import { type Migration, migrate, migrationsUpTo, schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { textBytes } from "../columns.ts";
 
@@ -53,8 +53,7 @@ export interface SchemaChange {
  */
 export function schemaChanges(connection: Connection, all: readonly Migration[]): SchemaChange[] {
   using fresh = openConnection(":memory:");
-  const migrations = all.slice(0, Math.max(0, schemaVersion(connection)));
-  migrate(fresh, migrations);
+  migrate(fresh, migrationsUpTo(schemaVersion(connection), all));
   if (isWorkspace(fresh)) addDerived(fresh, connection);
   const [expected, found] = [definitions(fresh), definitions(connection)];
   const changes: SchemaChange[] = [];
