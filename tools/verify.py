@@ -611,7 +611,6 @@ class Log:
     def __init__(self, whole, agent=None, from_start=False):
         self.whole, self.agent, self.from_start = whole, agent, from_start  # whether every chain must begin with its first event
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
-        self.is_cut = False  # whether an older version pruned it, and so may have dropped events that state rows of control.db
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.kept = None  # what the pruning states to have kept
         self.firsts = {}  # the first event of each agent, where it is here
@@ -1792,10 +1791,9 @@ def read_log(db, trust, head):
         if operation == "audit.prune":
             prunings.append(said.get("before_seq", 0))
             kept.append((said.get("before_seq", 0), -seq, said.get("kept")))
-            log.is_cut |= "kept" not in said
             dropped += said["events"] if is_count(said.get("events")) else 0
             if is_hash(said.get("export_digest")):
-                trust.prunings.append((said["before_seq"], said["export_digest"], "kept" in said))
+                trust.prunings.append((said["before_seq"], said["export_digest"]))
     sealed = not log.hashes and not head and db.execute("SELECT max(size) FROM seals").fetchone()[0]
     require(not sealed, "seal_beyond_log", "the log is empty, and seals of it are there")
     require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
@@ -1803,7 +1801,8 @@ def read_log(db, trust, head):
     log.check_blanks()
     require(max(prunings) == log.pruned, "details_mismatch", "no event says that the beginning of the log was pruned")
     _, seq, said = max(kept, default=(0, 0, None), key=lambda one: one[:2])
-    if said is not None:
+    if log.pruned:
+        require(states_kept(said), "details_mismatch", "a pruning does not state what it kept", -seq)
         log.kept = Kept(-seq, said)
         numbers = "".join(f"{seq}\n" for seq in history if seq < log.pruned)
         require(sha256(numbers.encode()) == said["events_digest"], "seq_gap", "the events from before the pruning are not those that it states to have kept", -seq)
@@ -1812,8 +1811,13 @@ def read_log(db, trust, head):
     return log, history
 
 
+def states_kept(said):
+    counts, digests = ("events", "versions", "checkpoints"), ("events_digest", "rows_digest")
+    return isinstance(said, dict) and all(is_count(said.get(name)) for name in counts) and all(is_hash(said.get(name)) for name in digests)
+
+
 class Kept:
-    """What the newest pruning kept, as its event states it. Prunings by older versions do not."""
+    """What the newest pruning kept, as its event states it."""
 
     def __init__(self, seq, said):
         self.seq, self.said, self.rows = seq, said, []
@@ -1907,7 +1911,7 @@ class Agent:
         self.made = 0  # config versions
         self.left = 0  # checkpoints made and not removed, safety checkpoints included
         self.existing = {}  # checkpoints by id, as far as the log is read: positions
-        self.uncertain = False  # details that are needed to count are erased, or pruned with their events
+        self.uncertain = False  # details that are needed to count are erased
         self.last_removal = -1  # the newest event that removed entries from checkpoints
         self.unknown = []  # restores that cannot be followed
         self.first_sweep = float("inf")
@@ -1947,7 +1951,7 @@ class Agent:
         """Whether the log leaves open what became of a version that was present from `begin` to `end`."""
         return any(begin <= at and (end is None or at <= end) for at in self.unknown)
 
-    def take(self, effect, pruned):
+    def take(self, effect):
         """Takes the next effect; returns the position that a restore brings back, and False when it changes no entry."""
         said, kind = effect.said, effect.kind
         if kind == "config":
@@ -1968,7 +1972,7 @@ class Agent:
                 # It may still have ended expired entries, which it does not count.
                 if self.retains or self.ending:
                     self.first_sweep = min(self.first_sweep, effect.seq)
-            elif effect.seq >= pruned:
+            else:
                 position = self.existing.get(said and said["checkpoint_id"])
                 # What a restore does depends on the entries before it: after one that is not known, none is.
                 if position is None or self.unknown:
@@ -2043,8 +2047,6 @@ def check_agent_rows(db, log, agents):
         agents[first] = Agent(agent, floor)
         if log.kept:
             agents[first].last_removal = log.kept.seq
-        elif log.pruned:
-            agents[first].uncertain, agents[first].last_removal = True, float("inf")
     missing = [agent for agent in log.heads if agent not in met]
     require(not missing, "content_missing", "the row of an agent that has events is gone", log.firsts.get(missing[0]) if missing else None)
     require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
@@ -2178,14 +2180,11 @@ def check_wholes(db, log, history, agents, tables):
     require_owners("configs", agents, tables)
     for agent in agents.values():
         stored = len(agent.checkpoints)
-        if not log.pruned or log.kept:
-            code = "content_missing" if stored < agent.left else "content_orphan"
-            require(stored == agent.left, code, f"{stored} checkpoints are stored where the log leaves {agent.left}")
+        code = "content_missing" if stored < agent.left else "content_orphan"
+        require(stored == agent.left, code, f"{stored} checkpoints are stored where the log leaves {agent.left}")
         same = {row["id"] for row in agent.checkpoints} == set(agent.existing)
         counted = not agent.uncertain and stored == agent.left
         require(same or not counted, "content_mismatch", "the stored checkpoints are not those that the log leaves")
-    if log.pruned:
-        check_kept_checkpoints(log, history, agents)
     require_owners("checkpoints", agents, tables)
     for agent in agents.values():
         check_entry_set(log, history, agent, left.get(agent.name, {}), newest.get(agent.name, {}))
@@ -2195,18 +2194,6 @@ def check_wholes(db, log, history, agents, tables):
     for first, count in db.execute("SELECT first_seq, live_entries FROM agents").fetchall():
         live = sum(row["live_to"] is None for row in agents[first].entries)
         require(count == live, "row_mismatch", "an agent's count of entries is not the number of its present entries")
-
-
-def check_kept_checkpoints(log, history, agents):
-    """A pruning keeps the event of a checkpoint for its row alone, unless it is the first or the last one of its chain."""
-    last = {effect.agent: effect.seq for effect in history.values() if effect.seq < log.pruned}
-    for first, agent in agents.items():
-        stored = {row["id"] for row in agent.checkpoints}
-        for effect in history.values():
-            made = effect.agent == agent.name and effect.kind == "checkpoint" and effect.said and effect.seq < log.pruned
-            if made and effect.seq not in (first, last[agent.name]):
-                name = effect.said["checkpoint_id"]
-                require(name in stored or name not in agent.existing, "content_missing", "a checkpoint is gone", effect.seq)
 
 
 def require_owners(table, agents, tables):
@@ -2229,8 +2216,6 @@ def check_entry_set(log, history, agent, left, newest):
     for seq, count in brought.items():
         said = history[seq].said
         require(said is None or count <= said["entries_restored"], "content_mismatch", "more stored entries say that a restore brought them back than it did")
-    if log.pruned and not log.kept:
-        return
     for row in agent.entries:  # also where the newest entry may be gone, because it expired
         later = newest.get(row["key"], -1)
         fresh = row["live_to"] is not None or later <= row["live_from"]
@@ -2265,7 +2250,7 @@ def replay(log, history, agents):
     position at which the newest version of each key begins.
     """
     states, left = {}, {}
-    start, pruned = (log.kept.seq, 0) if log.kept else (-1, log.pruned)
+    start = log.kept.seq if log.kept else -1
     begin_with_kept(log, history, agents, states, left)
     for effect in (effect for effect in history.values() if effect.kind):
         if effect.seq <= start:
@@ -2299,7 +2284,7 @@ def replay(log, history, agents):
             for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
                 end(key)
         else:
-            position = agent.take(effect, pruned)
+            position = agent.take(effect)
             if position is None:
                 present.clear()
             elif position is not False:
@@ -2677,14 +2662,13 @@ def expected_rows(log, backup_time, after):
 
 def replay_control(log, optional):
     rows, by, doubtful = {}, {}, set()
-    unknown = [None, {}] if log.is_cut else [None]
 
     def owners():
         return any(state and state.get("role") == "owner" for name, states in rows.items() if name[0] == "members" for state in states)
 
     def fits(kind, unset, state):
         if kind == "add":
-            return not state
+            return state is None
         return kind == "put" if state is None else all(state.get(name) is None for name in unset)
 
     for event in log.control:
@@ -2701,7 +2685,7 @@ def replay_control(log, optional):
                 changes += [(table, name[1], "remove", {}, ()) for name in own]
         for table, row, kind, columns, unset in changes:
             name = row_name(table, row, log.workspace)
-            states = rows.get(name, unknown)
+            states = rows.get(name, [None])
             if not any(fits(kind, unset, state) for state in states):
                 doubtful.update([event], by.get(name, [])[-1:])
             now = [None if kind == "remove" else columns if kind == "add" else (state or {}) | columns for state in states]
@@ -2848,7 +2832,7 @@ def check_control(db, logs, backup_time, again):
         workspace = row if table == "workspaces" else columns["workspace_id"]
         log = logs.get(workspace)
         unread = workspace in logs or again(workspace)
-        if log is None and unread or log is not None and log.is_cut:
+        if log is None and unread:
             left_out += 1
         else:
             findings.problems.append(Tampered(f"{PREFIXES[table]}_added", f"{table} {row}: no event created this row"))
@@ -2858,7 +2842,7 @@ def check_control(db, logs, backup_time, again):
                  "older rows back: restore the backup, which makes the acts again, and verify that")
         findings.problems.append(Undetermined("copied_while_written", words))
     findings.finish()
-    pruned = f", {left_out} rows whose events were pruned or whose log is missing or not intact" if left_out else ""
+    pruned = f", {left_out} rows whose log is missing or not intact" if left_out else ""
     since = {}
     for time, events in (window for log in logs.values() if log for window in windows(log, backup_time)):
         since[time] = since.get(time, 0) + sum(bool(event.changes) for event in events)
@@ -3105,8 +3089,8 @@ def main():
     worst = 1 if "tampered" in verdicts else 2 if "undetermined" in verdicts else 0
     files = {sha256(path.read_bytes()): path for path in given.files if trust.prunings and path.is_file()}
     prunings = [
-        {"before_seq": before, "export_digest": digest, "export": str(files[digest]) if digest in files else None, "states_kept": kept}
-        for before, digest, kept in trust.prunings
+        {"before_seq": before, "export_digest": digest, "export": str(files[digest]) if digest in files else None}
+        for before, digest in trust.prunings
     ]
     report = {"verdict": VERDICTS[worst], "exit_code": worst, "sources": sources, "prunings": prunings}
     if given.json:
@@ -3123,8 +3107,6 @@ def lines_of(report):
     for one in report["prunings"]:
         named = f"{one['export']}, as the pruning names it" if one["export"] else f"not given: the export with SHA-256 {one['export_digest']}"
         yield f"what was pruned before event {one['before_seq']}: {named}\n"
-        if not one["states_kept"]:
-            yield "the pruning, by an older version, does not state what it kept: rows from before it may be missing\n"
 
 
 def read_trust(given):

@@ -60,7 +60,7 @@ export interface WorkspaceCheck extends StoredCheck {
   tiles: TileCheck;
   /** The position from which the log has all events. */
   before: number;
-  /** The newest pruning, if it states what it kept. */
+  /** The newest pruning, where the whole workspace is verified; null when nothing was pruned. */
   stated: KeptState | null;
   /** Adds the next event. `details` is null when they are erased or not genuine. */
   take(event: AuditEventBody, details: string | null): void;

@@ -67,7 +67,6 @@ const Pruning = object({
   before_seq: Count,
   export_digest: t.String(),
   export: nullable(t.String({ description: "The given file that is the export which the pruning names." })),
-  states_kept: t.Boolean({ description: "Whether its event states which events and rows it kept." }),
 });
 
 const Witness = object({

@@ -190,8 +190,8 @@ const FLOOR_NOT_COVERED =
   "the retention of the workspace's policies, by which entries of this agent may be gone: only a verification without --agent compares them with the log";
 
 const pruningsOf = async (reader: Reader) =>
-  (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest, statesKept: states_kept }) => {
-    return { before_seq, export_digest, export: null, states_kept };
+  (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest }) => {
+    return { before_seq, export_digest, export: null };
   });
 
 const schemaChangesOf = (connection: Connection): SchemaChange[] => schemaChanges(connection, WORKSPACE_MIGRATIONS);

@@ -18,8 +18,8 @@ import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.t
 const AGENT = "a";
 const directory = mkdtempSync(join(inMemory(), "governd-pruned-"));
 const second = new SecondVerifier();
-/** Three files: before the pruning, after it and later events, and after one that does not state what it kept. */
-const [whole, stated, older] = ["whole", "stated", "older"].map((name) => join(directory, `${name}.db`)) as [
+/** Three files: before the pruning, after it and later events, and after one whose event does not state what it kept. */
+const [whole, stated, silent] = ["whole", "stated", "silent"].map((name) => join(directory, `${name}.db`)) as [
   string,
   string,
   string,
@@ -56,7 +56,7 @@ async function make(path: string, states: boolean): Promise<void> {
 
 beforeAll(async () => {
   await make(stated, true);
-  await make(older, false);
+  await make(silent, false);
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
@@ -208,14 +208,8 @@ test.each(TAMPERINGS)("%s: both programs find it", async (_name, change) => {
   if (theirs !== null) expect(theirs.length).toBeGreaterThan(0);
 });
 
-test("a pruning of an older version states nothing, and the report says so", async () => {
-  expect(await verdicts(older)).toEqual({ ours: codesOf([]), theirs: HAS_PYTHON ? codesOf([]) : null });
-  const { report } = await verifyDatabaseFile({ path: older, immutable: false }, { path: older });
-  expect(report.prunings).toMatchObject([{ states_kept: false }]);
-  const path = join(directory, "changed.db");
-  copyFileSync(older, path);
-  const db = openConnection(path);
-  remove("entries", "value = '\"of b\"'")(db);
-  db.close();
-  expect((await verdicts(path)).ours).toEqual(codesOf([]));
+test("a pruning that does not state what it kept is no pruning of governd", async () => {
+  const { ours, theirs } = await verdicts(silent);
+  expect(ours.length).toBeGreaterThan(0);
+  if (theirs !== null) expect(theirs.length).toBeGreaterThan(0);
 });

@@ -111,7 +111,7 @@ describe("pruning", () => {
     expect(found.json.sources[0]).toMatchObject({ pruned_before: 512 });
     expect(found.json.sources[0].sealed_through).toBeGreaterThan(700);
     expect(found.json.sources[0].prunings).toEqual([
-      { before_seq: 512, export_digest: json.export_digest, export: null, states_kept: true },
+      { before_seq: 512, export_digest: json.export_digest, export: null },
     ]);
     const both = await verify(database, partial, exported);
     expect(both.json.sources[0].prunings[0].export).toBe(exported);

@@ -29,7 +29,7 @@ const created = event(1, "key.create", key("add", { scope: "agent", revoked_at: 
 const revoked = event(2, "key.revoke", key("set", { revoked_at: true }, ["revoked_at"]));
 
 function states(log: Partial<ControlLog>, lag: Lag = NOW) {
-  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, isCut: false, events: [], ...log }, lag);
+  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, events: [], ...log }, lag);
   return rows.get("api_keys key_1")?.states;
 }
 
@@ -42,16 +42,11 @@ test("a reset that ends the factors of an account removes its passkeys, and no o
     event(1, "account.add_passkey", { table: "passkeys", id, kind: "add", columns: { account_id: account } });
   const clear: RowChange = { table: "passkeys", id: "usr_1", kind: "clear", columns: {} };
   const events = [added("pky_1", "usr_1"), added("pky_2", "usr_2"), event(2, "account.reset_password", clear)];
-  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, isCut: false, events }, NOW);
+  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, events }, NOW);
   expect([...rows.values()].map(({ id, states: found }) => [id, found])).toEqual([
     ["pky_1", [null]],
     ["pky_2", [{ account_id: "usr_2" }]],
   ]);
-});
-
-test("of a row whose first event was pruned only what later events state is known", () => {
-  expect(states({ events: [revoked], isCut: true })).toEqual([{ revoked_at: true }]);
-  expect(states({ events: [], isCut: true })).toBeUndefined();
 });
 
 test("an event after the copy of a backup, or after the reading began, may be missing", () => {
@@ -90,7 +85,7 @@ test("such a restore revoked the open links, and names the rows that it could no
   const used = link("inv_2", { used_at: 5, revoked_at: null });
   const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [], workspacesLeftOut: [] });
   const gone = { ...restored, changes: [key("remove", {})] };
-  const log = { workspaceId: "ws_1", headSeq: 100, isCut: false, events: [created, open, used, gone] };
+  const log = { workspaceId: "ws_1", headSeq: 100, events: [created, open, used, gone] };
   expect([...expectedRows(log, NOW).values()].map((row) => row.states)).toEqual([
     [null],
     [{ used_at: null, revoked_at: 7 }],

@@ -4,15 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { wholeText } from "../../src/core/long-text.ts";
-import { countPrunable, PRUNE } from "../../src/core/rows/pruning.ts";
-import { answered } from "../../src/core/writer/operation.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { type Connection, type OpenOptions, openConnection } from "../../src/store/connection.ts";
 import { EncryptionKey } from "../../src/store/encryption.ts";
 import { rekeyFile } from "../../src/store/rekey.ts";
-import type { Reader } from "../../src/store/transaction.ts";
 import { verifyLogPart } from "../../src/verify/log-part.ts";
 import type { WorkspaceVerificationOptions } from "../../src/verify/preparation.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
@@ -22,6 +19,7 @@ import { effort } from "../effort.ts";
 import { openSealed, PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "../seals/support.ts";
 import { SEED } from "../seed.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { pruneTiles } from "./pruning.ts";
 
 const DAY_MS = 86_400_000;
 const PART = 256;
@@ -217,15 +215,10 @@ test("what is erased is reported alike", async () => {
 test("a pruned log is reported alike", async () => {
   using other = temporaryDirectory();
   for (const name of ["w.db", "w.log", "seal.key"]) copyFileSync(directory.join(name), other.join(name));
-  const { writer, path } = await openSealed(other);
-  const run = async (reader: Reader) => {
-    const beforeSeq = 2 * PART;
-    const events = await countPrunable(reader, beforeSeq);
-    const effect = { kind: "prune" as const, beforeSeq, events };
-    return answered(null, { before_seq: beforeSeq, events }, "{}", { effect });
-  };
-  await writer.perform([{ operation: PRUNE, principal: PRINCIPAL, run }]);
-  writer.close();
+  const opened = await openSealed(other);
+  const { path } = opened;
+  await pruneTiles(opened, 2, true);
+  opened.writer.close();
   const [one, three] = [await reported(path, 1), await reported(path, 3)];
   expect(one).toMatchObject({ valid: true, prunedBefore: 2 * PART });
   expect(three).toEqual(one);

@@ -7,7 +7,7 @@ import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import type { Reader } from "../../src/store/transaction.ts";
 import type { Driver } from "./sample-workspace.ts";
 
-/** Prunes the first tiles. @param states whether the event states what is kept, as older versions did not */
+/** Prunes the first tiles. @param states whether the event states what is kept, as every real one does */
 export async function pruneTiles(
   { connection, writer }: Pick<Driver, "connection" | "writer">,
   tiles: number,

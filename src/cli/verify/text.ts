@@ -40,11 +40,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);
   }
-  const prunings = report.prunings ?? [];
-  for (const pruning of prunings) lines.push(pruningLine(pruning));
-  if (prunings.at(-1)?.states_kept === false) {
-    lines.push("  the pruning, by an older version, does not state what it kept: rows from before it may be missing");
-  }
+  for (const pruning of report.prunings ?? []) lines.push(pruningLine(pruning));
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
   for (const { origin, size, seq } of report.explained_seals ?? []) {
     lines.push(

@@ -32,18 +32,14 @@ export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   return (await reader.value<number | null>(sql, [after, PRUNE])) ?? 0;
 }
 
-/**
- * Returns every pruning, with the SHA-256 of the export that has the deleted events, and whether it states what it
- * kept.
- */
+/** Returns every pruning, with the SHA-256 of the export that has the deleted events. */
 export async function prunings(reader: Reader) {
-  const rows = await reader.all<[number, string, number]>(
-    `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT),
-       details -> '$.kept' IS NOT NULL FROM events
+  const rows = await reader.all<[number, string]>(
+    `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT) FROM events
      WHERE agent_id IS NULL AND operation = ? AND details IS NOT NULL ORDER BY seq`,
     [PRUNE],
   );
-  return rows.map(([beforeSeq, exportDigest, kept]) => ({ beforeSeq, exportDigest, statesKept: kept !== 0 }));
+  return rows.map(([beforeSeq, exportDigest]) => ({ beforeSeq, exportDigest }));
 }
 
 /** Returns how many events all prunings have deleted, according to their own events. */

@@ -301,7 +301,7 @@ function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: Readonly
   const log = logs.get(workspaceId);
   if (log === undefined) return null;
   if (log === null) return "the log of their workspace is missing or not intact";
-  return log.isCut ? "the beginning of their workspace's log was pruned by an older version" : null;
+  return null;
 }
 
 interface Found {

@@ -1,6 +1,4 @@
 /** Reads the events of a workspace about the control database. The log itself is verified elsewhere. */
-
-import { prunings } from "../../core/rows/pruning.ts";
 import type { JsonObject } from "../../json.ts";
 import { type ControlTable, controlChanges, type RowChange } from "../../log/control-effects.ts";
 import { type DeclaredRestore, declaredRestore } from "../../log/restores.ts";
@@ -29,8 +27,6 @@ export interface ControlLog {
   workspaceId: string;
   /** The last position that was read. */
   headSeq: number;
-  /** Whether events that state rows may have been pruned, since older versions did not keep all of them. */
-  isCut: boolean;
   events: readonly ControlEvent[];
 }
 
@@ -58,6 +54,5 @@ export async function readControlLog(reader: Reader): Promise<ControlLog | null>
     ];
     return [{ seq, agent_seq, id, operation, timestamp, actor, details, changes, restore }];
   });
-  const isCut = (await prunings(reader)).some(({ statesKept }) => !statesKept);
-  return { workspaceId: head.workspaceId, headSeq: head.seq, isCut, events };
+  return { workspaceId: head.workspaceId, headSeq: head.seq, events };
 }

@@ -101,11 +101,9 @@ interface Replayed {
 function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed {
   const rows = new Map<string, ExpectedRow>();
   const contradicting: ControlEvent[] = [];
-  // The effect of events that an older version pruned is unknown.
-  const initial: RowState[] = log.isCut ? [null, {}] : [null];
   const rowOf = ({ table, id }: RowChange): ExpectedRow => {
     const name = rowName(table, id, log.workspaceId);
-    const row = rows.get(name) ?? { table, id, workspaceId: log.workspaceId, states: initial, events: [] };
+    const row = rows.get(name) ?? { table, id, workspaceId: log.workspaceId, states: [null], events: [] };
     rows.set(name, row);
     return row;
   };
@@ -146,7 +144,7 @@ function cleared({ table, id, kind }: RowChange, rows: Iterable<ExpectedRow>) {
 }
 
 function fits({ kind, unset = [] }: RowChange, state: RowState): boolean {
-  if (kind === "add") return state === null || Object.keys(state).length === 0;
+  if (kind === "add") return state === null;
   if (state === null) return kind === "put";
   return unset.every((column) => state[column] == null);
 }

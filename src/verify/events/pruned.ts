@@ -26,7 +26,7 @@ interface PrunedParts {
   verifier: LogVerifier;
   seals: SealFeed;
   tiles: TileCheck;
-  /** The pruning, if it states which events it kept. */
+  /** The pruning. */
   stated: KeptState | null;
   /** Called with every kept event. */
   takeKept(event: AuditEventBody, details: string | null): void;
@@ -37,9 +37,9 @@ export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise
   const kept = await keptEvents(parts, beforeSeq);
   const gone = beforeSeq - kept.count - (await prunedEvents(parts.reader));
   if (gone > 0) parts.verifier.report("seq_gap", null, null, `${gone} events are gone that the prunings kept`);
-  else if (parts.stated !== null && parts.stated.kept.events_digest !== kept.digest) {
+  else if (parts.stated?.kept.events_digest !== kept.digest) {
     const message = "the events from before the pruning are not those that it states to have kept";
-    parts.verifier.report("seq_gap", null, parts.stated.seq, message);
+    parts.verifier.report("seq_gap", null, parts.stated?.seq ?? null, message);
   }
   for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {
     const leaves = await leavesOf(parts.reader, start / TILE_WIDTH);

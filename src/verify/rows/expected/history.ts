@@ -66,13 +66,11 @@ export class AgentHistory {
   /** The positions of restores whose effect is unknown, ascending. */
   readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
-  /** In a pruned log, the checkpoints whose events were kept, and the last position that is known to be kept. */
-  readonly #kept = new Map<string, number>();
-  #lastKept = -1;
 
   /**
-   * @param prunedBefore the position from which the log has all events; 0 when a pruning states what was stored before
-   * @param start the position of that pruning; otherwise -1
+   * @param prunedBefore the position from which the log has all events, if it is not known what was stored before it:
+   *   one agent alone is verified, which does not need the list of kept rows, or that list was changed; otherwise 0
+   * @param start the position of the pruning whose kept rows the history begins with; otherwise -1
    */
   constructor(
     readonly facts: StoredFacts,
@@ -81,15 +79,12 @@ export class AgentHistory {
   ) {
     this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : start;
     this.uncertain = prunedBefore > 0;
-    // A key may have begun with an event that was pruned.
-    if (prunedBefore > 0) this.#firstSweep = -1;
   }
 
   /** Applies the effect of the next event of the log. {@link Replay} handles effects on single keys. */
   take(event: AuditEventBody, effect: RecordedEffect): void {
     const { seq } = event;
     const kind = effect.kind === "unknown" ? effect.of : effect.kind;
-    if (seq < this.prunedBefore) this.#lastKept = seq;
     if (seq <= this.start) {
       // All versions of the config are stored, so a pruning keeps the events of all.
       if (kind === "add_config" || (effect.kind === "restore" && effect.config !== null)) this.configs += 1;
@@ -101,7 +96,6 @@ export class AgentHistory {
         return;
       case "add_checkpoint":
         this.#addCheckpoint(effect.kind === kind ? effect.id : null, seq);
-        if (effect.kind === kind && seq < this.prunedBefore) this.#kept.set(effect.id, seq);
         return;
       case "remove_checkpoint":
         this.#removeCheckpoint(effect.kind === kind ? effect.id : null);
@@ -146,15 +140,6 @@ export class AgentHistory {
   /** Whether these are exactly the ids of the checkpoints that exist after the last event. */
   areCheckpoints(ids: ReadonlySet<string>): boolean {
     return ids.size === this.#existing.size && [...ids].every((id) => this.#existing.has(id));
-  }
-
-  /**
-   * Returns the checkpoints of a pruned log that must be stored, with the positions of their events: a pruning keeps
-   * the event of a checkpoint only because of its row, unless it is the first event of the agent or the last one before
-   * the pruning.
-   */
-  requiredCheckpoints(firstSeq: number): [id: string, seq: number][] {
-    return [...this.#kept].filter(([id, seq]) => seq !== firstSeq && seq !== this.#lastKept && this.#existing.has(id));
   }
 
   /** Whether a checkpoint that exists as far as the log was read sees a version that was live from `from` to `to`. */

@@ -1,7 +1,4 @@
-/**
- * The rows that the newest pruning kept, as its event states them. The log is replayed from there. Prunings by older
- * versions do not state them; after such a pruning, each row is only compared by itself.
- */
+/** The rows that the newest pruning kept, as its event states them. The log is replayed from there. */
 
 import { sqlNames } from "../../../core/rows/entry-changes.ts";
 import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../core/rows/pruning.ts";
@@ -16,26 +13,27 @@ import type { Histories } from "./history.ts";
 import type { Replay } from "./replay.ts";
 import { NEVER } from "./writes.ts";
 
-/** A pruning that states what it kept. */
+/** The newest pruning. */
 export interface KeptState {
   /** Position of its event. */
   seq: number;
-  kept: Kept;
+  /** What it states to have kept. A forged event may lack members. */
+  kept: Partial<Kept>;
 }
 
-/** Returns the newest pruning if it states what it kept; otherwise null. Its event is verified with the log. */
-export async function readKeptState(reader: Reader): Promise<KeptState | null> {
+/** Returns the newest pruning of a pruned log. Its event is verified with the log. */
+export async function readKeptState(reader: Reader): Promise<KeptState> {
   const sql = `SELECT seq, CAST(details -> '$.kept' AS TEXT) FROM events WHERE agent_id IS NULL AND operation = ?
     ORDER BY CAST(details ->> '$.before_seq' AS INTEGER) DESC, seq LIMIT 1`;
   const [seq = 0, text = null] = (await reader.get<[number, string | null]>(sql, [PRUNE])) ?? [];
   const kept: unknown = text === null ? null : JSON.parse(text);
-  return isJsonObject(kept) ? { seq, kept: kept as Kept } : null;
+  return { seq, kept: isJsonObject(kept) ? kept : {} };
 }
 
 /** Reports whether the stored rows of `kept_rows` match the event of the pruning. */
 export async function areKeptRows(reader: Reader, { kept }: KeptState): Promise<boolean> {
   const stored = (await hasTable(reader, KEPT_ROWS_TABLE)) ? await keptRowsDigest(reader) : null;
-  return stored?.count === kept.versions + kept.checkpoints && stored.digest === kept.rows_digest;
+  return stored?.count === Number(kept.versions) + Number(kept.checkpoints) && stored.digest === kept.rows_digest;
 }
 
 type Row = [

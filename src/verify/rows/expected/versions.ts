@@ -40,8 +40,6 @@ export function nameOf(
 export function nameOfRow(history: AgentHistory, row: StoredLife): string | null {
   if (row.updated_at < history.facts.sweptBeforeMs) return null;
   if (row.expires_at !== null && row.expires_at <= history.sweptUntilMs) return null;
-  // The event of a pruning by an older version does not state what was stored.
-  if (row.written_seq < history.prunedBefore) return null;
   if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
   const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
   return nameOf(history, row.key, version, row.live_to);
