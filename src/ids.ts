@@ -38,7 +38,8 @@ const systemRandom: FillRandom = (bytes) => {
   crypto.getRandomValues(bytes);
 };
 
-const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+/** The digits of an id: Crockford's base32 in lower case. */
+export const ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const SUFFIX_LENGTH = 26;
 const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const POOL_BYTES = 4_096;
@@ -69,7 +70,7 @@ export class RandomPool {
   }
 }
 
-const ALPHABET_CODES = Uint8Array.from(ALPHABET, (letter) => letter.charCodeAt(0));
+const ALPHABET_CODES = Uint8Array.from(ID_ALPHABET, (letter) => letter.charCodeAt(0));
 /** A buffer for the characters of an identifier: joining strings would cost more than everything else. */
 const characters = Buffer.alloc(SUFFIX_LENGTH);
 

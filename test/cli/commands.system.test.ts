@@ -153,7 +153,7 @@ describe("workspaces and keys", () => {
     const { workspace_id, api_key } = made.json<MadeWorkspace>();
     expect(Object.keys(made.json())).toEqual(["workspace_id", "api_key"]);
     expect(workspace_id).toMatch(/^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
-    expect(api_key).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
+    expect(api_key).toMatch(/^gov_[0-9a-z]{26}_[0-9a-z]{32}_[0-9a-z]{7}$/);
     const list = (await here("workspace", "list", "--json")).json<{ data: unknown[] }>();
     expect(list).toEqual({
       data: [{ workspace_id, name: "Büro", created_at: expect.stringMatching(/Z$/), created_by: "cli" }],

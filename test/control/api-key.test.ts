@@ -1,55 +1,85 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { RandomPool } from "../../src/ids.ts";
-import { generateApiKey, isWellFormedApiKey } from "../../src/ops/directory/api-key.ts";
+import { ID_ALPHABET, IdSource, RandomPool } from "../../src/ids.ts";
+import { generateApiKey, workspaceOfKey } from "../../src/ops/directory/api-key.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
 import { numbers } from "../policy/random.ts";
 
+const WORKSPACE = "ws_01h455vb4pex5vsknk084sn02q";
+
+/** CRC-32 by its polynomial, bit by bit, to be independent of the library. */
+function crc32(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** Returns the 7 digits of a checksum, by division. */
+function digits(checksum: number): string {
+  let rest = checksum;
+  let text = "";
+  for (; text.length < 7; rest = Math.floor(rest / 32)) text = ID_ALPHABET[rest % 32] + text;
+  return text;
+}
+
 describe("API keys", () => {
-  test("have the documented form and a checksum that holds", () => {
+  test("have the documented form, and name their workspace", () => {
     const random = new RandomPool();
+    const ids = new IdSource();
     for (let i = 0; i < 1_000; i++) {
-      const key = generateApiKey(random);
-      expect(key).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
-      expect(isWellFormedApiKey(key)).toBe(true);
+      const workspaceId = ids.next("ws");
+      const key = generateApiKey(workspaceId, random);
+      expect(key).toMatch(/^gov_[0-9a-hjkmnp-tv-z]{26}_[0-9a-hjkmnp-tv-z]{32}_[0-9a-hjkmnp-tv-z]{7}$/);
+      expect(key.slice(0, 30)).toBe(`gov_${workspaceId.slice(3)}`);
+      expect(workspaceOfKey(key)).toBe(workspaceId);
     }
   });
 
-  test("the checksum is CRC-32 of the random part in base62: a worked example", () => {
-    // By the polynomial, bit by bit, to be independent of the library.
-    const random = "0".repeat(32);
-    let crc = 0xffffffff;
-    for (const byte of Buffer.from(random)) {
-      crc ^= byte;
-      for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  test("the checksum is CRC-32 of everything before it, in the digits of ids", () => {
+    for (const secret of ["0".repeat(32), "z".repeat(32), "0123456789abcdefghjkmnpqrstvwxyz"]) {
+      const before = `gov_${WORKSPACE.slice(3)}_${secret}_`;
+      expect(workspaceOfKey(before + digits(crc32(before)))).toBe(WORKSPACE);
+      // Over less than everything.
+      for (const less of [secret, before.slice(0, -1), before.slice(4)]) {
+        expect(workspaceOfKey(before + digits(crc32(less)))).toBeNull();
+      }
     }
-    let rest = (crc ^ 0xffffffff) >>> 0;
-    let text = "";
-    const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    for (; text.length < 6; rest = Math.floor(rest / 62)) text = digits[rest % 62] + text;
-    expect(isWellFormedApiKey(`gov_${random}_${text}`)).toBe(true);
   });
 
   test("any one character changed is refused", () => {
-    const key = generateApiKey(new RandomPool());
+    const key = generateApiKey(WORKSPACE, new RandomPool());
     const characters = fc.constantFrom(..."0123456789ABCXYZabcxyz_- é");
     fc.assert(
       fc.property(fc.nat(key.length - 1), characters, (at, character) => {
         const changed = key.slice(0, at) + character + key.slice(at + 1);
-        return changed === key || !isWellFormedApiKey(changed);
+        return changed === key || workspaceOfKey(changed) === null;
       }),
       { numRuns: 2_000 },
     );
   });
 
-  test.each(["", "gov_", "gov__", "x".repeat(43), `${"gov_".padEnd(36, "A")}_`, "Bearer x"])(
+  test.each([
+    ["another prefix", (key: string) => `gow${key.slice(3)}`],
+    ["a workspace that is no id", (key: string) => `gov_8${key.slice(5)}`],
+    ["a letter that ids do not have", (key: string) => `${key.slice(0, 40)}u${key.slice(41)}`],
+    ["capital letters", (key: string) => `gov_${key.slice(4).toUpperCase()}`],
+    ["other separators", (key: string) => key.replaceAll("_", "-")],
+  ])("%s is refused, also when the checksum holds", (_what, change) => {
+    const before = change(generateApiKey(WORKSPACE, new RandomPool())).slice(0, -7);
+    expect(workspaceOfKey(before + digits(crc32(before)))).toBeNull();
+  });
+
+  test.each(["", "gov_", "gov__", "x".repeat(71), `${"gov_".padEnd(63, "a")}_`, "Bearer x"])(
     "%p is refused",
     (text) => {
-      expect(isWellFormedApiKey(text)).toBe(false);
+      expect(workspaceOfKey(text)).toBeNull();
     },
   );
 
-  test("use all of base62 evenly", () => {
+  test("use all digits evenly", () => {
     const counts = new Map<string, number>();
     // Bytes that are the same in every run, so that none is the one in a million.
     const next = numbers(1);
@@ -57,15 +87,15 @@ describe("API keys", () => {
       for (let i = 0; i < bytes.length; i++) bytes[i] = next() & 255;
     });
     for (let i = 0; i < 4_000; i++) {
-      for (const character of generateApiKey(random).slice(4, 36)) {
+      for (const character of generateApiKey(WORKSPACE, random).slice(31, 63)) {
         counts.set(character, (counts.get(character) ?? 0) + 1);
       }
     }
-    expect(counts.size).toBe(62);
-    const expected = (4_000 * 32) / 62;
-    // Chi-squared with 61 degrees of freedom is above 130 once in a million times.
+    expect(counts.size).toBe(32);
+    const expected = 4_000;
+    // Chi-squared with 31 degrees of freedom is above 85 once in a million times.
     const chi = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-    expect(chi).toBeLessThan(130);
+    expect(chi).toBeLessThan(85);
   });
 
   test("what is stored is SHA-256", () => {

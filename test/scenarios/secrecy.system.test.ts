@@ -77,7 +77,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
     expect(await post("/v1/data/write", { agent_id: "bot", key: name("refused"), value })).toBe(200);
   }
   // What is wrong.
-  const wrongKey = `gov_${"Zq7".repeat(10)}ab_000000`;
+  const wrongKey = `gov_${"0zq7k".repeat(5)}a_${"zq7k".repeat(8)}_0000000`;
   never.push(wrongKey);
   expect(await ask("/v1/config/bot", { apiKey: wrongKey })).toBe(401);
   expect(await ask(`/v1/config/${name("path")}%20x`)).toBe(404);

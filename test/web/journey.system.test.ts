@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
 
   test("the one-time link leads to an account, a workspace and a key that works", async () => {
     kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
-    expect(kept.apiKey).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
+    expect(kept.apiKey).toMatch(/^gov_[0-9a-z]{26}_[0-9a-z]{32}_[0-9a-z]{7}$/);
     await soon(async () => expect(new URL(page.url()).pathname).toBe(room()));
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByText("No agent yet").waitFor();

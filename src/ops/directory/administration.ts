@@ -204,7 +204,7 @@ export class Administration {
       revokedAt: null,
       replacedBy: null,
     };
-    return { apiKey: generateApiKey(random), record };
+    return { apiKey: generateApiKey(record.workspaceId, random), record };
   }
 }
 

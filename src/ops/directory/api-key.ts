@@ -1,52 +1,42 @@
 /**
- * The format of an API key: `gov_<random>_<checksum>`.
+ * The form of an API key: `gov_<workspace>_<secret>_<checksum>`, in the alphabet of ids.
  *
- * `random` is 32 characters of base62 (190 bits), `checksum` is the CRC-32 (ISO-HDLC, as in zlib) of
- * those 32 characters in base62, most significant digit first, padded with `0` to 6. The prefix and the
- * checksum let a secret scanner recognize a key, and let the daemon refuse a mistyped one without a
- * lookup. Base62 is `0-9A-Za-z` in that order.
+ * `workspace` is the id of the key's workspace without `ws_`, so that a key is looked up in the workspace's own file.
+ * `secret` is 32 random characters (160 bits). `checksum` is the CRC-32 (ISO-HDLC, as in zlib) of everything before it,
+ * 7 digits, most significant first. The prefix and the checksum let a secret scanner recognize a key, and let the
+ * daemon refuse a mistyped one without a look-up.
  */
-import type { RandomPool } from "../../ids.ts";
+import { ID_ALPHABET, isId, type RandomPool } from "../../ids.ts";
 
 const PREFIX = "gov_";
-const RANDOM_LENGTH = 32;
-const CHECKSUM_LENGTH = 6;
-const RANDOM_END = PREFIX.length + RANDOM_LENGTH;
-/** The length of every key in characters. */
-export const KEY_LENGTH = RANDOM_END + 1 + CHECKSUM_LENGTH;
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const KEY = /^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/;
+const WORKSPACE_END = PREFIX.length + 26;
+const SECRET_LENGTH = 32;
+const CHECKSUM_LENGTH = 7;
+const CHECKSUM_START = WORKSPACE_END + 1 + SECRET_LENGTH + 1;
+const KEY_LENGTH = CHECKSUM_START + CHECKSUM_LENGTH;
+const SECRET = /^_[0-9a-hjkmnp-tv-z]{32}_$/;
+
+function checksum(text: string): string {
+  const crc = Bun.hash.crc32(text);
+  return Array.from({ length: CHECKSUM_LENGTH }, (_, digit) =>
+    ID_ALPHABET.charAt((crc >>> (5 * (CHECKSUM_LENGTH - 1 - digit))) & 31),
+  ).join("");
+}
+
+/** Returns a new key of a workspace. `random` must be fit for secrets. */
+export function generateApiKey(workspaceId: string, random: RandomPool): string {
+  const secret = Array.from(random.take(SECRET_LENGTH), (byte) => ID_ALPHABET[byte & 31]).join("");
+  const text = `${PREFIX}${workspaceId.slice("ws_".length)}_${secret}_`;
+  return text + checksum(text);
+}
+
 /**
- * The largest multiple of 62 that fits in a byte. Larger bytes are skipped, since they would favour some characters.
+ * Returns the id of the workspace that a key names; null when the text has not the form of a key, or a wrong checksum.
+ * The key and the workspace may still not exist.
  */
-const UNBIASED_BYTES = 248;
-
-function checksum(random: string): string {
-  let rest = Bun.hash.crc32(random);
-  let text = "";
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    text = ALPHABET[rest % 62] + text;
-    rest = Math.floor(rest / 62);
-  }
-  return text;
-}
-
-/** Returns a new key. `random` must be fit for secrets. */
-export function generateApiKey(random: RandomPool): string {
-  let text = "";
-  while (text.length < RANDOM_LENGTH) {
-    for (const byte of random.take(RANDOM_LENGTH)) {
-      if (byte < UNBIASED_BYTES && text.length < RANDOM_LENGTH) text += ALPHABET[byte % 62];
-    }
-  }
-  return `${PREFIX}${text}_${checksum(text)}`;
-}
-
-/** Reports whether the text has the format of a key and a correct checksum. The key may still not exist. */
-export function isWellFormedApiKey(text: string): boolean {
-  return (
-    text.length === KEY_LENGTH &&
-    KEY.test(text) &&
-    checksum(text.slice(PREFIX.length, RANDOM_END)) === text.slice(RANDOM_END + 1)
-  );
+export function workspaceOfKey(text: string): string | null {
+  if (text.length !== KEY_LENGTH || !text.startsWith(PREFIX)) return null;
+  const workspaceId = `ws_${text.slice(PREFIX.length, WORKSPACE_END)}`;
+  if (!isId("ws", workspaceId) || !SECRET.test(text.slice(WORKSPACE_END, CHECKSUM_START))) return null;
+  return checksum(text.slice(0, CHECKSUM_START)) === text.slice(CHECKSUM_START) ? workspaceId : null;
 }

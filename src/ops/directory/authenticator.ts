@@ -2,7 +2,7 @@
 
 import type { Principal } from "../../core/writer/contract.ts";
 import { Networks } from "../../networks.ts";
-import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
+import { workspaceOfKey } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
 import { findKeyByDigest, markUsed } from "./keys.ts";
 import { type KeeperOptions, RecordCache } from "./record-cache.ts";
@@ -32,10 +32,10 @@ export class Authenticator extends RecordCache<Known> {
    * object for the same key until keys change.
    */
   authenticate(apiKey: string): Principal | null {
-    if (apiKey.length !== KEY_LENGTH) return null;
+    if (workspaceOfKey(apiKey) === null) return null;
     const digest = digestOf(apiKey);
     const name = digestName(digest);
-    const known = this.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
+    const known = this.get(name) ?? this.#lookUp(name, digest);
     const now = this.options.clock();
     if (known === undefined || now >= known.expiresAt) return null;
     this.used(known.principal.actor, now);

@@ -2,7 +2,7 @@
  * Random secrets: sessions, one-time links, devices, recovery codes. Only their SHA-256 is stored. They are long and
  * random, so a slow hash would not make them safer. The same holds for API keys.
  */
-import type { RandomPool } from "../../ids.ts";
+import { ID_ALPHABET, type RandomPool } from "../../ids.ts";
 
 const SECRET_BYTES = 32;
 const LINK_PREFIX = "gvl_";
@@ -11,7 +11,6 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 /** The groups of a recovery code, and the characters of a group: 80 bits in Crockford's base32. */
 const CODE_GROUPS = 4;
 const CODE_GROUP_LENGTH = 4;
-const CODE_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** A secret for a cookie, and the digest that is stored. */
 interface Secret {
@@ -42,7 +41,7 @@ export function makeLinkToken(random: RandomPool): Secret {
 /** Returns a recovery code: `xxxx-xxxx-xxxx-xxxx`. */
 export function makeRecoveryCode(random: RandomPool): string {
   const groups = Array.from({ length: CODE_GROUPS }, () =>
-    Array.from(random.take(CODE_GROUP_LENGTH), (byte) => CODE_ALPHABET[byte & 31]).join(""),
+    Array.from(random.take(CODE_GROUP_LENGTH), (byte) => ID_ALPHABET[byte & 31]).join(""),
   );
   return groups.join("-");
 }
@@ -53,6 +52,6 @@ export function makeRecoveryCode(random: RandomPool): string {
  */
 export function recoveryCodeDigest(typed: string): Uint8Array | null {
   const text = typed.toLowerCase().replace(/[\s-]/g, "").replace(/[il]/g, "1").replaceAll("o", "0");
-  const isCode = text.length === CODE_GROUPS * CODE_GROUP_LENGTH && [...text].every((c) => CODE_ALPHABET.includes(c));
+  const isCode = text.length === CODE_GROUPS * CODE_GROUP_LENGTH && [...text].every((c) => ID_ALPHABET.includes(c));
   return isCode ? digestOf(text) : null;
 }
