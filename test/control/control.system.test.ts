@@ -6,10 +6,11 @@ import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { Failure } from "../../src/failure.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { Administration } from "../../src/ops/directory/administration.ts";
+import { generateApiKey } from "../../src/ops/directory/api-key.ts";
 import { Authenticator } from "../../src/ops/directory/authenticator.ts";
 import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import type { WorkspaceEvent, WorkspaceJournal } from "../../src/ops/directory/journal.ts";
-import { findKey } from "../../src/ops/directory/keys.ts";
+import { findKey, findKeyByDigest } from "../../src/ops/directory/keys.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
@@ -68,6 +69,7 @@ beforeEach(() => {
     onError: (error) => {
       throw error;
     },
+    lookUp: async (_, digest) => findKeyByDigest(control.connection, digest),
   });
 });
 afterEach(() => {
@@ -79,34 +81,35 @@ afterEach(() => {
 describe("authentication", () => {
   test("a key names its workspace, scope and agents, always by the same object", async () => {
     const { workspace, apiKey, record } = await administration().createWorkspace("One");
-    const principal = authenticator.authenticate(apiKey);
+    const principal = await authenticator.authenticate(apiKey);
     expect(principal).toEqual({ actor: record.id, workspaceId: workspace.id, scope: "full", agents: null });
-    expect(authenticator.authenticate(apiKey)).toBe(principal);
+    expect(await authenticator.authenticate(apiKey)).toBe(principal);
     const limited = await administration().createKey({ ...wish(workspace.id), scope: "agent", agents: ["a", "b"] });
-    expect(authenticator.authenticate(limited.apiKey)).toMatchObject({ scope: "agent", agents: ["a", "b"] });
+    expect(await authenticator.authenticate(limited.apiKey)).toMatchObject({ scope: "agent", agents: ["a", "b"] });
   });
 
   test("an unknown key and a malformed one are refused", async () => {
     const { apiKey } = await administration().createWorkspace("One");
     const other = await administration().createWorkspace("Other");
-    expect(authenticator.authenticate(`${apiKey}x`)).toBeNull();
-    expect(authenticator.authenticate("")).toBeNull();
+    expect(await authenticator.authenticate(`${apiKey}x`)).toBeNull();
+    expect(await authenticator.authenticate("")).toBeNull();
     await control.change((connection) => connection.run("DELETE FROM api_keys WHERE id = ?", [other.record.id]));
-    expect(authenticator.authenticate(other.apiKey)).toBeNull();
-    expect(authenticator.authenticate(apiKey)).not.toBeNull();
+    expect(await authenticator.authenticate(other.apiKey)).toBeNull();
+    expect(await authenticator.authenticate(apiKey)).not.toBeNull();
   });
 
   test("a known key costs no access to the database", async () => {
     const { apiKey } = await administration().createWorkspace("One");
-    const principal = authenticator.authenticate(apiKey);
+    const principal = await authenticator.authenticate(apiKey);
     control.connection.exec("ALTER TABLE api_keys RENAME TO gone");
-    expect(authenticator.authenticate(apiKey)).toBe(principal);
+    expect(await authenticator.authenticate(apiKey)).toBe(principal);
     control.connection.exec("ALTER TABLE gone RENAME TO api_keys");
   });
 
-  test("a malformed key costs no access to the database", () => {
+  test("a malformed key costs no access to the database, nor does one of no workspace", async () => {
     control.connection.exec("ALTER TABLE api_keys RENAME TO gone");
-    expect(authenticator.authenticate(`gov_${"0".repeat(26)}_${"0".repeat(32)}_${"0".repeat(7)}`)).toBeNull();
+    expect(await authenticator.authenticate(`gov_${"0".repeat(26)}_${"0".repeat(32)}_${"0".repeat(7)}`)).toBeNull();
+    expect(await authenticator.authenticate(generateApiKey(`ws_${"0".repeat(26)}`, new RandomPool()))).toBeNull();
     control.connection.exec("ALTER TABLE gone RENAME TO api_keys");
   });
 
@@ -114,28 +117,28 @@ describe("authentication", () => {
     const { workspace } = await administration().createWorkspace("One");
     const { apiKey, record } = await administration().createKey({ ...wish(workspace.id), expiresInMs: 1_000 });
     expect(record.expiresAt).toBe(now + 1_000);
-    expect(authenticator.authenticate(apiKey)).not.toBeNull();
+    expect(await authenticator.authenticate(apiKey)).not.toBeNull();
     now += 999;
-    expect(authenticator.authenticate(apiKey)).not.toBeNull();
+    expect(await authenticator.authenticate(apiKey)).not.toBeNull();
     now += 1;
-    expect(authenticator.authenticate(apiKey)).toBeNull();
+    expect(await authenticator.authenticate(apiKey)).toBeNull();
   });
 
   test("a revocation over another connection takes effect with the very next request", async () => {
     using beside = ControlDatabase.open(directory);
     const { apiKey, record } = await administration().createWorkspace("One");
-    expect(authenticator.authenticate(apiKey)).not.toBeNull();
+    expect(await authenticator.authenticate(apiKey)).not.toBeNull();
     await administration(beside).revokeKey(record.id);
-    expect(authenticator.authenticate(apiKey)).toBeNull();
+    expect(await authenticator.authenticate(apiKey)).toBeNull();
   });
 
   test("a revocation whose signal was lost is found by polling the database", async () => {
     using beside = ControlDatabase.open(directory);
     const { apiKey, record } = await administration().createWorkspace("One");
-    expect(authenticator.authenticate(apiKey)).not.toBeNull();
+    expect(await authenticator.authenticate(apiKey)).not.toBeNull();
     beside.connection.run("UPDATE api_keys SET revoked_at = 1 WHERE id = ?", [record.id]);
     authenticator.checkDatabase();
-    expect(authenticator.authenticate(apiKey)).toBeNull();
+    expect(await authenticator.authenticate(apiKey)).toBeNull();
   });
 
   test("another process advances the same counter", async () => {
@@ -150,18 +153,18 @@ describe("authentication", () => {
   test("the last use is written in batches and never goes back", async () => {
     const { apiKey, record } = await administration().createWorkspace("One");
     const lastUse = () => findKey(control.connection, record.id)?.lastUsedAt;
-    authenticator.authenticate(apiKey);
+    await authenticator.authenticate(apiKey);
     expect(lastUse()).toBeNull();
     await authenticator.writeLastUse();
     expect(lastUse()).toBe(now);
     const latest = now;
     now -= 5_000;
-    authenticator.authenticate(apiKey);
+    await authenticator.authenticate(apiKey);
     await authenticator.writeLastUse();
     expect(lastUse()).toBe(latest);
     // A time that has not come was stored by a clock that was ahead.
     now -= 40 * 86_400_000;
-    authenticator.authenticate(apiKey);
+    await authenticator.authenticate(apiKey);
     await authenticator.writeLastUse();
     expect(lastUse()).toBe(now);
   });
@@ -226,7 +229,7 @@ describe("administration", () => {
 
   test("no file of the data directory holds a key", async () => {
     const { apiKey } = await administration().createWorkspace("One");
-    authenticator.authenticate(apiKey);
+    await authenticator.authenticate(apiKey);
     await authenticator.writeLastUse();
     for (const name of readdirSync(directory.root, { recursive: true }) as string[]) {
       const path = join(directory.root, name);

@@ -22,7 +22,7 @@ function source() {
 
 test("nothing is fetched before it is asked for", async () => {
   const { state, stream } = source();
-  const reader = watched(stream, { isAllowed: () => true, monotonicMs: () => 0 }).getReader();
+  const reader = watched(stream, { isAllowed: async () => true, monotonicMs: () => 0 }).getReader();
   await Bun.sleep(10);
   expect(state.pulled).toBe(0);
   expect((await reader.read()).value).toEqual(new Uint8Array([1]));
@@ -35,7 +35,7 @@ test("nothing is fetched before it is asked for", async () => {
 test("who does not read for half a minute is cut off", async () => {
   let now = 0;
   const { state, stream } = source();
-  const reader = watched(stream, { isAllowed: () => true, monotonicMs: () => now }).getReader();
+  const reader = watched(stream, { isAllowed: async () => true, monotonicMs: () => now }).getReader();
   await reader.read();
   now = 31_000;
   await eventually("the source is told", () => state.cancelled);
@@ -45,7 +45,7 @@ test("who does not read for half a minute is cut off", async () => {
 test("who waits for what comes next may wait", async () => {
   let now = 0;
   const quiet = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) }, { highWaterMark: 0 });
-  const reader = watched(quiet, { isAllowed: () => true, monotonicMs: () => now }).getReader();
+  const reader = watched(quiet, { isAllowed: async () => true, monotonicMs: () => now }).getReader();
   const next = reader.read();
   now = 31_000;
   const first = await Promise.race([next.then(() => "ended"), Bun.sleep(1_200).then(() => "waits")]);
@@ -56,7 +56,7 @@ test("who waits for what comes next may wait", async () => {
 test("a stream ends when its client loses the permission", async () => {
   let allowed = true;
   const { state, stream } = source();
-  const reader = watched(stream, { isAllowed: () => allowed, monotonicMs: () => 0 }).getReader();
+  const reader = watched(stream, { isAllowed: async () => allowed, monotonicMs: () => 0 }).getReader();
   await reader.read();
   allowed = false;
   await eventually("the source is told", () => state.cancelled);

@@ -42,6 +42,9 @@ export const systemPrincipal = (workspaceId: string): Principal => ({
 /** Who a workload is at its issuer. */
 type Workload = Readonly<{ issuer: string; subject: string }>;
 
+/** Reports whether the principal is an API key. */
+export const isOfKey = ({ actor }: Principal): boolean => actor.startsWith("key_");
+
 /** Reports whether the principal is a signed-in person. */
 export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
 

@@ -4,7 +4,7 @@ import type { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
 import type { Authenticator } from "../../ops/directory/authenticator.ts";
 import type { Workloads } from "../../ops/directory/workloads.ts";
 import { Problem } from "../../problem.ts";
-import { authenticateRequest, tokenProblem, unverifiedToken } from "../../serve/http/pipeline/authenticate.ts";
+import { authenticateRequest } from "../../serve/http/pipeline/authenticate.ts";
 import type { AppDeps } from "../../serve/http/pipeline/pipeline.ts";
 import { type Before, type RunningServer, startServer } from "../../serve/http/server.ts";
 import type { Address } from "../../settings/values.ts";
@@ -42,11 +42,9 @@ export async function identified(
 ): Promise<string | null> {
   const authenticate = (apiKey: string) => authenticator.authenticate(apiKey);
   try {
-    const token = unverifiedToken(request.headers, workloads);
-    if (token !== null) await workloads.verify(token);
-    return authenticateRequest(request, { authenticate, sessions, workloads }, false).workspaceId;
+    return (await authenticateRequest(request, { authenticate, sessions, workloads }, false)).workspaceId;
   } catch (error) {
-    if (tokenProblem(error) instanceof Problem) return null;
+    if (error instanceof Problem) return null;
     throw error;
   }
 }

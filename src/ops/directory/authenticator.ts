@@ -1,45 +1,59 @@
-/** Authenticates API keys on the main thread, without waiting. A known key costs one hash and one map lookup. */
+/**
+ * Authenticates API keys on the main thread. A known key costs one hash and one map lookup; any other key is looked up
+ * in the workspace that it names.
+ */
 
 import type { Principal } from "../../core/writer/contract.ts";
 import { Networks } from "../../networks.ts";
 import { workspaceOfKey } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
-import { findKeyByDigest, markUsed } from "./keys.ts";
+import { type KeyRecord, markUsed } from "./keys.ts";
 import { type KeeperOptions, RecordCache } from "./record-cache.ts";
 import { digestName, digestOf } from "./secret.ts";
+import { isWorkspace } from "./workspaces.ts";
 
 /** The most keys to cache. */
 const MAX_KNOWN_KEYS = 100_000;
 
 interface Known {
+  digest: Uint8Array;
   principal: Principal;
   expiresAt: number;
+  /** Null when requests may come from everywhere. */
+  networks: Networks | null;
+}
+
+interface AuthenticatorOptions extends KeeperOptions {
+  /** Finds a key of a workspace by its digest, revoked or not. @throws {Problem} when the workspace cannot be read */
+  lookUp(workspaceId: string, digest: Uint8Array): Promise<KeyRecord | undefined>;
 }
 
 export class Authenticator extends RecordCache<Known> {
-  /** The networks of principals whose keys are limited to networks. */
-  readonly #networks = new WeakMap<Principal, Networks>();
+  readonly #ofPrincipals = new WeakMap<Principal, Known>();
 
   constructor(
     control: ControlDatabase,
-    private readonly options: KeeperOptions,
+    private readonly options: AuthenticatorOptions,
   ) {
     super(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError: options.onError });
   }
 
   /**
    * Returns the principal of a key, or null when the key is malformed, unknown, revoked or expired. Returns the same
-   * object for the same key until keys change.
+   * object for the same key until keys change. A key of a workspace that does not exist is not looked up.
    */
-  authenticate(apiKey: string): Principal | null {
-    if (workspaceOfKey(apiKey) === null) return null;
+  authenticate(apiKey: string): Principal | null | Promise<Principal | null> {
+    const workspaceId = workspaceOfKey(apiKey);
+    if (workspaceId === null) return null;
     const digest = digestOf(apiKey);
-    const name = digestName(digest);
-    const known = this.get(name) ?? this.#lookUp(name, digest);
-    const now = this.options.clock();
-    if (known === undefined || now >= known.expiresAt) return null;
-    this.used(known.principal.actor, now);
-    return known.principal;
+    const known = this.get(digestName(digest));
+    return known === undefined ? this.#lookUp(workspaceId, digest) : this.#inForce(known);
+  }
+
+  /** Looks a key up again. Returns its principal as it is now, null when the key has ended. */
+  async renew(principal: Principal): Promise<Principal | null> {
+    const known = this.#ofPrincipals.get(principal);
+    return known === undefined ? null : await this.#lookUp(principal.workspaceId, known.digest);
   }
 
   /**
@@ -47,17 +61,30 @@ export class Authenticator extends RecordCache<Known> {
    * @param address returns the address; called only when the key is limited to networks
    */
   allowsFrom(principal: Principal, address: () => string): boolean {
-    const networks = this.#networks.get(principal);
-    return networks === undefined || networks.includes(address());
+    const networks = this.#ofPrincipals.get(principal)?.networks ?? null;
+    return networks === null || networks.includes(address());
   }
 
-  #lookUp(name: string, digest: Uint8Array): Known | undefined {
-    const record = findKeyByDigest(this.control.connection, digest);
-    if (record === undefined || record.revokedAt !== null) return undefined;
-    const expiresAt = record.expiresAt ?? Number.POSITIVE_INFINITY;
-    const { id, workspaceId, scope, agents, networks } = record;
+  #inForce({ principal, expiresAt }: Known): Principal | null {
+    const now = this.options.clock();
+    if (now >= expiresAt) return null;
+    this.used(principal.actor, now);
+    return principal;
+  }
+
+  async #lookUp(workspaceId: string, digest: Uint8Array): Promise<Principal | null> {
+    if (!isWorkspace(this.control.connection, workspaceId)) return null;
+    const record = await this.options.lookUp(workspaceId, digest);
+    if (record === undefined || record.revokedAt !== null) return null;
+    const { id, scope, agents, networks, expiresAt } = record;
     const principal = Object.freeze({ actor: id, workspaceId, scope, agents });
-    if (networks !== null) this.#networks.set(principal, new Networks(networks));
-    return this.keep(name, { principal, expiresAt });
+    const known: Known = {
+      digest,
+      principal,
+      expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+      networks: networks && new Networks(networks),
+    };
+    this.#ofPrincipals.set(principal, known);
+    return this.#inForce(this.keep(digestName(digest), known));
   }
 }

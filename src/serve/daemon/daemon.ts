@@ -10,6 +10,7 @@ import { startLink } from "../../ops/accounts/links.ts";
 import { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
 import { Authenticator } from "../../ops/directory/authenticator.ts";
 import { ControlDatabase } from "../../ops/directory/database.ts";
+import { findKeyByDigest } from "../../ops/directory/keys.ts";
 import { countWorkspaces } from "../../ops/directory/workspaces.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import type { Reread } from "../../settings/reread.ts";
@@ -64,7 +65,13 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const warn = (warning: string) => logger.warn(warning);
   const control = stack.use(await ControlDatabase.openShared(directory, warn));
   const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
-  const authenticator = stack.use(new Authenticator(control, { clock, onError }));
+  const authenticator = stack.use(
+    new Authenticator(control, {
+      clock,
+      onError,
+      lookUp: async (_workspaceId, digest) => findKeyByDigest(control.connection, digest),
+    }),
+  );
   const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
   const watched = watchedNothing();
   const service = stack.use(

@@ -238,6 +238,7 @@ function appDeps(
   return {
     workspaces: sinks.around(withAnchors(pool, anchors)),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    renew: (principal) => authenticator.renew(principal),
     workloads,
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts: {

@@ -7,8 +7,11 @@ import { isToken } from "../../../oidc/workload-token.ts";
 import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
 import { invalid, Problem, secondFactorMissing } from "../../../problem.ts";
 
-/** Returns the principal of an API key, null when the key is unknown, malformed, expired or revoked. */
-export type Authenticate = (apiKey: string) => Principal | null;
+/**
+ * Returns the principal of an API key; null when the key is unknown, malformed, expired or revoked. A key that is not
+ * known here is looked up.
+ */
+export type Authenticate = (apiKey: string) => Principal | null | Promise<Principal | null>;
 
 /** The tokens of workloads, whose issuers the settings name. */
 export interface WorkloadTokens {
@@ -75,17 +78,11 @@ function workloadToken(headers: Headers, workloads: WorkloadTokens | undefined):
   return inOwnHeader === null && asBearer !== null && isToken(asBearer) ? asBearer : null;
 }
 
-/** Returns the token that must be verified before the request is authenticated; null for none. */
-export function unverifiedToken(headers: Headers, workloads: WorkloadTokens | undefined): string | null {
-  const token = workloadToken(headers, workloads);
-  return token === null || workloads?.known(token) != null ? null : token;
-}
-
 /** When to request the keys of an issuer that does not answer again, s. */
 const ISSUER_RETRY_S = 30;
 
 /** Returns the problem for a token that could not be verified; another error as it is. */
-export function tokenProblem(error: unknown): unknown {
+function tokenProblem(error: unknown): unknown {
   if (error instanceof IssuerRefused) return unauthenticated(`The token is refused: ${error.reason}.`, INVALID_TOKEN);
   if (!(error instanceof IssuerUnavailable)) return error;
   return new Problem("unavailable", "The keys of the token's issuer cannot be fetched now. Send the request again.", {
@@ -106,25 +103,47 @@ export function authenticateRequest(
   request: { method: string; headers: Headers; url: string },
   { authenticate, sessions, workloads }: Authorities,
   use = true,
-): Principal {
+): Principal | Promise<Principal> {
   const { headers } = request;
   const token = workloadToken(headers, workloads);
-  if (token !== null) return principalOfToken(headers, workloads?.known(token, { use }) ?? null);
+  if (token !== null) return principalOfToken(headers, token, workloads as WorkloadTokens, use);
   const apiKey = apiKeyOf(headers);
-  if (apiKey === null && sessions !== undefined) {
-    const token = sessionToken(headers);
-    if (token !== null) return principalOfSession(request, sessions.find(token, { use }));
+  if (apiKey !== null) {
+    const found = authenticate(apiKey);
+    return found instanceof Promise
+      ? found.then((principal) => principalOfKey(headers, principal))
+      : principalOfKey(headers, found);
   }
-  const principal = apiKey === null ? null : authenticate(apiKey);
-  if (principal === null)
-    throw unauthenticated(apiKey === null && headers.has("authorization") ? ONLY_BEARER : SEND_KEY);
+  const session = sessions === undefined ? null : sessionToken(headers);
+  if (session !== null) return principalOfSession(request, (sessions as Sessions).find(session, { use }));
+  throw unauthenticated(headers.has("authorization") ? ONLY_BEARER : SEND_KEY);
+}
+
+function principalOfKey(headers: Headers, principal: Principal | null): Principal {
+  if (principal === null) throw unauthenticated();
   const workspaceId = headers.get(WORKSPACE_HEADER);
   if (workspaceId !== null && workspaceId !== principal.workspaceId) throw otherWorkspace("API key");
   return principal;
 }
 
-function principalOfToken(headers: Headers, principals: readonly Principal[] | null): Principal {
-  if (principals === null) throw unauthenticated("The token has expired, or is no longer accepted.", INVALID_TOKEN);
+function principalOfToken(
+  headers: Headers,
+  token: string,
+  workloads: WorkloadTokens,
+  use: boolean,
+): Principal | Promise<Principal> {
+  const known = workloads.known(token, { use });
+  if (known !== null) return oneOf(headers, known);
+  return workloads.verify(token).then(
+    (verified) => oneOf(headers, verified),
+    (error) => {
+      throw tokenProblem(error);
+    },
+  );
+}
+
+/** Returns the principal of a token for the workspace that the request names, or the first of them. */
+function oneOf(headers: Headers, principals: readonly Principal[]): Principal {
   const workspaceId = headers.get(WORKSPACE_HEADER);
   const found = principals.find((one) => workspaceId === null || one.workspaceId === workspaceId);
   if (found === undefined) throw otherWorkspace("token");
@@ -146,7 +165,7 @@ const ONLY_BEARER =
 const INVALID_TOKEN = 'error="invalid_token"';
 
 /** `parameters` belong to the challenge of the scheme Bearer. */
-function unauthenticated(detail = SEND_KEY, ...parameters: string[]): Problem {
+export function unauthenticated(detail = SEND_KEY, ...parameters: string[]): Problem {
   return new Problem("unauthenticated", detail, { headers: challenge(parameters) });
 }
 

@@ -8,6 +8,11 @@ const MICROSECONDS = 1_000;
 
 export class Exchange {
   principal: Principal | null = null;
+  /**
+   * Authenticates the request again, by what is stored now. @throws {Problem} when its credentials do not allow it any
+   * more
+   */
+  again: (() => Promise<Principal>) | null = null;
   /** The account that is signed in, for requests outside any workspace. */
   accountId: string | null = null;
   route: string | null = null;

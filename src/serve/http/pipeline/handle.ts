@@ -66,8 +66,6 @@ export interface RoutedRequest {
   queryText: string;
   exchange: Exchange;
   principal: Principal;
-  /** Reports whether the credentials of this request still give this principal. */
-  isStillAllowed(): boolean;
 }
 
 /**
@@ -103,8 +101,8 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
     return respond(route, { ...reply, answer: { ...answer, body: null } }, request, exchange);
   }
   if (answer.live !== true) return respond(route, reply, request, exchange);
-  const { isStillAllowed } = routed;
-  const watchedBody = watched(answer.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
+  const isAllowed = () => isStillAllowed(exchange);
+  const watchedBody = watched(answer.body, { isAllowed, monotonicMs: deps.monotonicMs });
   return respond(route, { ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
 }
 
@@ -148,6 +146,20 @@ export async function perform(
   }
   if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
   return reply;
+}
+
+/**
+ * Reports whether the credentials of a request still allow it. Until that can be found out, it stays as it was.
+ * @throws errors other than problems
+ */
+async function isStillAllowed({ again }: Exchange): Promise<boolean> {
+  try {
+    await again?.();
+    return true;
+  } catch (error) {
+    if (error instanceof Problem) return error.code === "unavailable";
+    throw error;
+  }
 }
 
 /** Performs an operation that may take longer than the idle timeout of the connection. */

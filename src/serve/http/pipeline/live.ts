@@ -11,7 +11,7 @@ const MAX_UNREAD_MS = 30_000;
  */
 export function watched(
   source: ReadableStream<Uint8Array>,
-  watch: { isAllowed(): boolean; monotonicMs(): number },
+  watch: { isAllowed(): Promise<boolean>; monotonicMs(): number },
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   /** When the last piece was enqueued; null while the client waits for the next one. */
@@ -29,10 +29,14 @@ export function watched(
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        const close = (allowed: boolean) => {
+          if (!allowed) end(() => controller.close());
+        };
+        const fail = (error: unknown) => end(() => controller.error(error));
         timer = setInterval(() => {
           const unreadMs = unreadSinceMs === null ? 0 : watch.monotonicMs() - unreadSinceMs;
-          if (unreadMs > MAX_UNREAD_MS) end(() => controller.error(new Error("the client does not read")));
-          else if (!watch.isAllowed()) end(() => controller.close());
+          if (unreadMs > MAX_UNREAD_MS) fail(new Error("the client does not read"));
+          else watch.isAllowed().then(close, fail);
         }, WATCH_EVERY_MS);
         timer.unref();
       },

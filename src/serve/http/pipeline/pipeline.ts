@@ -2,7 +2,7 @@
 
 import { problemResponse } from "../../../api/problem-document.ts";
 import type { Route } from "../../../api/route.ts";
-import type { Principal } from "../../../core/writer/contract.ts";
+import { isOfKey, type Principal } from "../../../core/writer/contract.ts";
 import { messageOf } from "../../../failure.ts";
 import { isLoopback, type Networks } from "../../../networks.ts";
 import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
@@ -15,8 +15,7 @@ import {
   authenticateRequest,
   publicReader,
   sendsKey,
-  tokenProblem,
-  unverifiedToken,
+  unauthenticated,
   type WorkloadTokens,
   withMetadata,
 } from "./authenticate.ts";
@@ -32,6 +31,11 @@ import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 /** The parts of the daemon that HTTP uses. */
 export interface AppDeps extends HandleDeps, PublicState {
   authenticate: Authenticate;
+  /**
+   * Looks the key of a principal up again. Returns its principal now, null when the key has ended; absent when keys do
+   * not change.
+   */
+  renew?(principal: Principal): Promise<Principal | null>;
   /** The tokens of workloads; absent when there are none. */
   workloads?: WorkloadTokens;
   /** Reports whether requests of a principal may come from an address; absent when all may. */
@@ -86,8 +90,8 @@ export class Pipeline {
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
   readonly #addressRate: AddressRate | null;
-  /** Requests whose token has just been verified. They are admitted a second time. */
-  readonly #verified = new WeakMap<Request, Exchange>();
+  /** Requests whose key was looked up or whose token was verified. They are admitted a second time. */
+  readonly #known = new WeakMap<Request, { exchange: Exchange; principal: Principal }>();
 
   /** `publicPaths` need no key; everything else under /v1 does. */
   constructor(
@@ -102,15 +106,16 @@ export class Pipeline {
 
   /** Starts the record of a request, with its id. */
   open(request: Request): Exchange {
-    const begun = this.deps.workloads === undefined ? undefined : this.#verified.get(request);
-    if (begun !== undefined) return begun;
+    const known = this.#known.get(request);
+    if (known !== undefined) return known.exchange;
     const requestId = this.#requestIds.of(request.headers.get("x-request-id"));
     return new Exchange(requestId, request.method, this.deps.monotonicMs());
   }
 
   /**
    * Authenticates a request before routing. Returns a response when the request is refused, and a promise of the
-   * response when its token must be verified first: then `again` routes and handles the request once more.
+   * response when its key must be looked up or its token verified first: then `again` routes and handles the request
+   * once more.
    */
   admit(
     exchange: Exchange,
@@ -120,18 +125,17 @@ export class Pipeline {
   ): Response | Promise<Response> | undefined {
     const { headers } = request;
     try {
-      const isSecond = this.deps.workloads !== undefined && this.#verified.has(request);
-      if (!isSecond) {
+      const known = this.#known.get(request);
+      if (known === undefined) {
         requireHost(headers);
         this.#checkHttps(request, headers);
         this.#countAddress(request, exchange.startedMs);
       }
       if (isUnderApi(path) && !this.publicPaths.has(path)) {
         exchange.trace = traceOf(headers.get("traceparent"));
-        const token = isSecond ? null : unverifiedToken(headers, this.deps.workloads);
-        if (token !== null) return this.#verifyFirst(exchange, request, path, token, again);
-        const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
-        this.#enter(exchange, principal);
+        const principal = known?.principal ?? this.#publicReader(path, headers) ?? this.#authenticate(request, true);
+        if (principal instanceof Promise) return this.#admitLater(exchange, request, path, principal, again);
+        this.#enter(exchange, request, principal);
         this.#requireNetwork(request, principal);
       }
       return undefined;
@@ -140,19 +144,18 @@ export class Pipeline {
     }
   }
 
-  async #verifyFirst(
+  async #admitLater(
     exchange: Exchange,
     request: Request,
     path: string,
-    token: string,
+    authenticated: Promise<Principal>,
     again: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
     try {
-      await this.deps.workloads?.verify(token);
+      this.#known.set(request, { exchange, principal: await authenticated });
     } catch (error) {
-      return this.#refuse(exchange, request, path, tokenProblem(error));
+      return this.#refuse(exchange, request, path, error);
     }
-    this.#verified.set(request, exchange);
     return again(request);
   }
 
@@ -182,8 +185,9 @@ export class Pipeline {
   }
 
   /** Sets the principal of a request, and counts it against the limit. @throws {Problem} above the limit */
-  #enter(exchange: Exchange, principal: Principal): void {
+  #enter(exchange: Exchange, request: Request, principal: Principal): void {
     exchange.principal = principal;
+    exchange.again = () => this.#again(exchange, request);
     if (this.#rateLimit !== null) {
       exchange.rateLimit = this.#rateLimit.count(principal.actor, exchange.startedMs);
     }
@@ -213,20 +217,21 @@ export class Pipeline {
   }
 
   /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
-  #authenticate(request: Request, use: boolean): Principal {
+  #authenticate(request: Request, use: boolean): Principal | Promise<Principal> {
     const { authenticate, accounts, workloads } = this.deps;
     return authenticateRequest(request, { authenticate, sessions: accounts?.sessions, workloads }, use);
   }
 
-  #isStillAllowed(request: Request, principal: Principal): boolean {
-    try {
-      const now = this.#authenticate(request, false);
-      this.#requireNetwork(request, now);
-      return now.scope === principal.scope && now.actor === principal.actor;
-    } catch (error) {
-      if (error instanceof Problem) return false;
-      throw error;
-    }
+  /** See `Exchange.again`. */
+  async #again(exchange: Exchange, request: Request): Promise<Principal> {
+    const { renew } = this.deps;
+    const before = exchange.principal as Principal;
+    const now = renew && isOfKey(before) ? await renew(before) : await this.#authenticate(request, false);
+    if (now === null) throw unauthenticated();
+    this.#requireNetwork(request, now);
+    if (now.scope !== before.scope || now.actor !== before.actor) throw unauthenticated();
+    exchange.principal = now;
+    return now;
   }
 
   #checkHttps(request: Request, headers: Headers): void {
@@ -247,7 +252,6 @@ export class Pipeline {
           queryText: qi === -1 ? "" : routed.url.slice(qi + 1),
           exchange,
           principal: exchange.principal as Principal,
-          isStillAllowed: () => this.#isStillAllowed(routed.request, exchange.principal as Principal),
         },
         this.deps,
       );
@@ -264,7 +268,8 @@ export class Pipeline {
     let request: Request;
     try {
       const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
-      this.#enter(exchange, authenticateDownload(headers, this.deps.accounts?.sessions));
+      const principal = await authenticateDownload(headers, this.deps.accounts?.sessions);
+      this.#enter(exchange, routed.request, principal);
       request = await requestOfForm(routed.request, headers, route.body?.lists);
     } catch (error) {
       return this.fail(exchange, error);
