@@ -95,7 +95,9 @@ export type EffectKind =
   | "restore"
   | "suspend"
   | "resume"
-  | "prune";
+  | "prune"
+  /** Rows of the tables of `log/row-effects.ts`, which says what the events of each operation state about them. */
+  | "rows";
 
 /**
  * How an event changes rows of the control database. `log/control-effects.ts` has the rows and columns of each effect,

@@ -716,6 +716,11 @@ export type OperationInputs = { [N in SingleName]: Rows[N]["input"] } & { [C in 
 /** Operations that read on a reader thread and are recorded with their results. */
 export type InquiryName = OfKind<"inquiry" | "inquired_stream">;
 
+/** Operations whose events state rows: `log/row-effects.ts` has what they state. */
+export type RowsOperation = {
+  [N in EventName]: Rows[N]["effect"] extends "rows" ? N : never;
+}[EventName];
+
 /** Operations whose answer is a stream. */
 export type StreamName = OfKind<"stream" | "inquired_stream">;
 

@@ -130,3 +130,29 @@ CREATE TABLE answers (
   body       TEXT                  -- JSON; NULL once data that it may show was erased
 ) STRICT;
 CREATE UNIQUE INDEX answers_by_retry ON answers (retry);
+
+-- Receivers outside, to which the events of this workspace are delivered. Events state every column (log/row-effects.ts).
+CREATE TABLE sinks (
+  id                  TEXT    PRIMARY KEY,  -- snk_…
+  type                TEXT    NOT NULL,     -- webhook, syslog, otlp, splunk_hec, file
+  format              TEXT    NOT NULL,     -- governd, cloudevents, ocsf
+  filter              TEXT    NOT NULL,     -- JSON: operations, results, agents; {} is all events
+  include_details     INTEGER NOT NULL,     -- 1: the details of events are delivered, too
+  start               TEXT    NOT NULL,     -- JSON: "now", "beginning", or the position of the first event
+  enabled             INTEGER NOT NULL,     -- 0: nothing is delivered
+  created_seq         INTEGER NOT NULL,     -- the event that made it
+  -- Bound by settings_digest of the newest event that states it.
+  url                 TEXT    NOT NULL,
+  ca                  TEXT,                 -- PEM: what the receiver's certificate is checked with; NULL: as the system
+  client_certificate  TEXT,                 -- PEM
+  secrets             TEXT    NOT NULL,     -- JSON, encrypted with keys/sinks.key: the client's key, token, signing keys
+  salt                TEXT    NOT NULL      -- hex, 16 bytes
+) STRICT;
+
+-- How far each sink has come. Not evidence: the delivery writes it without an event.
+CREATE TABLE sink_positions (
+  id            TEXT    PRIMARY KEY,  -- of the sink
+  position      INTEGER,              -- the last event that was acknowledged; NULL before the first
+  delivered_at  INTEGER,              -- when that was, ms since the Unix epoch
+  last_error    TEXT                  -- JSON: at, message; NULL when the last delivery was acknowledged
+) STRICT;

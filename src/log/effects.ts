@@ -47,6 +47,8 @@ export interface EffectFacts {
   resume: { reason: string | null };
   /** Events before a position lose their bodies, except those that something else depends on. */
   prune: { beforeSeq: number; events: number };
+  /** `rowChanges` (row-effects.ts) says which rows. */
+  rows: Record<never, never>;
 }
 
 /** Positions in the log, from the first to the last. */
@@ -106,6 +108,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   suspend: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
+  rows: () => ({}),
 };
 
 function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {

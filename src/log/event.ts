@@ -10,6 +10,9 @@ import { ZERO_HASH } from "./hash.ts";
 /** The format that every event names. */
 export const AUDIT_FORMAT = "governd.audit/1";
 
+/** The format that every export names. */
+export const EXPORT_FORMAT = "governd.audit-export/1";
+
 /** The operation of the first event of every log. */
 export const GENESIS = "workspace.create" satisfies EventName;
 

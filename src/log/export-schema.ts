@@ -1,5 +1,5 @@
 /**
- * The schemas of an export's header and trailer (export-format.ts), and the types that follow from them. The threads of
+ * The schemas of an export's header and trailer, and the types that follow from them. The threads of
  * a daemon import only the types.
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -7,8 +7,21 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueErrorIterator, ValueErrorType } from "@sinclair/typebox/errors";
 import type { JsonObject } from "../json.ts";
 import { Count, Hash, only, orNull } from "../schemas.ts";
-import { EXPORT_FORMAT, ExportFormatError, ExportMalformed } from "./export-format.ts";
+import { EXPORT_FORMAT } from "./event.ts";
 import { KeyChainSchema } from "./key-chain.ts";
+
+/** The longest line or event that is read, characters. A workspace cannot write one nearly as long. */
+export const MAX_RECORD_CHARS = 16 * 1024 * 1024;
+
+/** The file is not an export of this format. The message is for the person who has the file. */
+export class ExportFormatError extends Error {
+  override readonly name: string = "ExportFormatError";
+}
+
+/** An export of this format with something in it that the format does not allow: it was changed. */
+export class ExportMalformed extends ExportFormatError {
+  override readonly name = "ExportMalformed";
+}
 
 const NullableString = orNull(Type.String());
 

@@ -1,7 +1,6 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import type { ViewFormat } from "../operation-facts.ts";
-import { parseEvent } from "./event.ts";
-import { EXPORT_FORMAT } from "./export-format.ts";
+import { EXPORT_FORMAT, parseEvent } from "./event.ts";
 import type { ExportErasures, ExportHeader } from "./export-schema.ts";
 import { cloudEventLine, ocsfEventLine } from "./export-views.ts";
 import { eventHash } from "./hash.ts";

@@ -1,5 +1,6 @@
 /** The hashes of format `governd.audit/1` (docs/audit-format.md), all SHA-256 and all shown as lower-case hex. */
 import { SHA256 } from "bun";
+import type { RandomPool } from "../ids.ts";
 import { canonicalString } from "./jcs.ts";
 
 /** `previous_hash` of the first event of a chain. */
@@ -27,10 +28,11 @@ export function eventHash(canonical: string | Uint8Array): string {
 }
 
 /**
- * `details_commitment`: SHA-256(salt ‖ JCS(details)). `details` is canonical JSON text. The salt may be hex.
+ * The digest of content, hex: SHA-256(salt ‖ text). Nobody can try contents without the salt, which is stored beside the
+ * content. `text` is canonical JSON. The salt may be hex.
  * @throws RangeError when the salt is not {@link SALT_BYTES} bytes, or not lower-case hex
  */
-export function detailsCommitment(salt: Uint8Array | string, details: string): string {
+export function saltedDigest(salt: Uint8Array | string, text: string): string {
   if (typeof salt === "string") {
     if (!SALT_HEX.test(salt)) throw new RangeError("a salt is lower-case hex");
     scratch.write(salt, 0, SALT_BYTES, "hex");
@@ -38,10 +40,13 @@ export function detailsCommitment(salt: Uint8Array | string, details: string): s
     if (salt.length !== SALT_BYTES) throw new RangeError(`a salt has ${SALT_BYTES} bytes`);
     scratch.set(salt, 0);
   }
-  return hashAfter(SALT_BYTES, details);
+  return hashAfter(SALT_BYTES, text);
 }
 
-/** Reports whether this is a salt that {@link detailsCommitment} accepts. */
+/** Returns a new salt, hex. */
+export const newSalt = (random: RandomPool): string => random.take(SALT_BYTES).toHex();
+
+/** Reports whether this is a salt that {@link saltedDigest} accepts. */
 export const isSalt = (salt: Uint8Array | string): boolean =>
   typeof salt === "string" ? SALT_HEX.test(salt) : salt.length === SALT_BYTES;
 

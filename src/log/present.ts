@@ -8,7 +8,7 @@ import {
   parseEvent,
   quotedOrNull,
 } from "./event.ts";
-import { detailsCommitment, eventHash, isSalt } from "./hash.ts";
+import { eventHash, isSalt, saltedDigest } from "./hash.ts";
 import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
 import { parseStrictJson } from "./json-scan.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
@@ -160,5 +160,5 @@ function saltText(salt: JsonValue): string | null {
 export function genuineDetails(stored: ExportedEvent, event: AuditEventBody): JsonObject | null {
   const { canonical, details, salt, hash } = stored;
   if (details === null || salt === null || eventHash(canonical) !== hash) return null;
-  return detailsCommitment(salt, details) === event.details_commitment ? (JSON.parse(details) as JsonObject) : null;
+  return saltedDigest(salt, details) === event.details_commitment ? (JSON.parse(details) as JsonObject) : null;
 }

@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import { eventFacts } from "../operations.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
-import { detailsCommitment, eventHash } from "./hash.ts";
+import { eventHash, saltedDigest } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
 import type { KeyChain } from "./key-chain.ts";
 import { HASH_BYTES } from "./merkle.ts";
@@ -91,7 +91,7 @@ export function receiptProblem(
   if (stored.hash !== hash) return "the event does not have the hash that it states";
   if (stored.details !== null || stored.salt !== null) {
     if (stored.details === null || stored.salt === null) return "details and salt are not both there or both erased";
-    if (detailsCommitment(stored.salt, stored.details) !== event.details_commitment) {
+    if (saltedDigest(stored.salt, stored.details) !== event.details_commitment) {
       return "the details do not fit the event's commitment";
     }
   }

@@ -40,6 +40,10 @@ const BY_CONCERN = {
       "the details that an erasure destroyed were put back",
       "Ask who kept a copy of what had to be erased.",
     ],
+    operation_impossible: [
+      "the event says that something was done for which what was needed was not there",
+      "The program that wrote it was faulty, or somebody made the event: compare it with an export that was made before.",
+    ],
     restore_invalid: [
       "a restore that the log declares does not fit the place where it stands",
       "Ask for the backup that it names.",
@@ -103,6 +107,9 @@ const BY_CONCERN = {
       "Compare the agent's entries with the events that name their keys.",
     ],
     content_missing: ["a stored record is gone although nothing in the log removed it", ROW],
+    row_added: ["a row is stored that no event of the log made", ACCESS],
+    row_missing: ["a row is gone although no event of the log removed it", ACCESS],
+    row_changed: ["a row is not as the events of the log left it", ACCESS],
     workspace_added: ["the control database has a workspace that no log created", ACCESS],
     workspace_missing: [
       "a workspace has a log, but the control database does not know it",

@@ -5,8 +5,8 @@
 import { Failure } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
 import { EventFormatError } from "../log/event.ts";
-import { ExportFormatError, ExportMalformed } from "../log/export-format.ts";
 import type { ExportHeader } from "../log/export-schema.ts";
+import { ExportFormatError, ExportMalformed } from "../log/export-schema.ts";
 import { CompactRange, coveringSubtrees, foldSubtrees } from "../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../log/note.ts";
 import { type ExportedEvent, storedFromPresented } from "../log/present.ts";

@@ -22,6 +22,7 @@ import {
 } from "./rows/expected/kept-rows.ts";
 import type { Replay } from "./rows/expected/replay.ts";
 import type { FileCheck } from "./rows/schema.ts";
+import { StatedRows } from "./rows/stated-rows.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
 import type { Trust } from "./trust.ts";
@@ -57,6 +58,8 @@ export interface WorkspaceVerificationOptions extends Trust {
 /** The state of a verification of a workspace, or of one agent's chain. */
 export interface WorkspaceCheck extends StoredCheck {
   keys: KeyCheck;
+  /** The rows that events state. */
+  rows: StatedRows;
   tiles: TileCheck;
   /** The position from which the log has all events. */
   before: number;
@@ -86,6 +89,7 @@ export async function beginCheck(
   const begin = (replay: Replay, taken: Histories) => beginWithKept(reader, replay, taken);
   const census = listed ? new Census(histories, maxKeys, begin) : new Census(histories, maxKeys);
   const keys = new KeyCheck();
+  const rows = new StatedRows((...problem) => verifier.report(...problem));
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
   const taking =
     (follow: (event: AuditEventBody, effect: RecordedEffect) => void) =>
@@ -93,6 +97,7 @@ export async function beginCheck(
       if (!isNoted(event)) return;
       const details = text === null ? null : (JSON.parse(text) as JsonObject);
       keys.add(event, details);
+      if (effectKind(event.operation, event.result) === "rows") rows.add(event, details);
       follow(event, recordedEffect(event, details));
     };
   const take = taking((event, effect) => census.replay.add(event, effect));
@@ -114,5 +119,5 @@ export async function beginCheck(
   const tiles = new TileCheck(reader, verifier);
   if (listed) await reportBlanks(reader, verifier, stated, await begin(census.replay, histories));
   else if (stated !== null) reportKeptRows(verifier, stated);
-  return { reader, verifier, histories, census, keys, tiles, before, stated, take, takeKept };
+  return { reader, verifier, histories, census, keys, rows, tiles, before, stated, take, takeKept };
 }

@@ -3,7 +3,7 @@
  * events. Shared by the daemon and `governd verify`.
  *
  * It detects any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`, `seals`,
- * `seal_keys` and `entries` (except `entries.id` and `seals.id`, which have no meaning), and any row that was added,
+ * `seal_keys`, `entries` and the tables of `log/row-effects.ts` (except `entries.id` and `seals.id`, which have no meaning), and any row that was added,
  * removed, exchanged or given to another agent. Without a seal it cannot detect a log that was truncated or rewritten
  * together with everything stored beside it.
  */
@@ -99,6 +99,7 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   await seals.upTo();
   await tiles.finish();
   await check.keys.compare(reader, verifier);
+  await check.rows.compare(reader);
   checkHead(verifier, head);
   // If keys were left out, no entry can be proved, so reading ahead is useless.
   const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);

@@ -16,7 +16,7 @@ import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { exportProof } from "../../src/log/export-write.ts";
-import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { type PresentedEvent, presentEvent } from "../../src/log/present.ts";
@@ -148,7 +148,7 @@ async function refit(given: Parts): Promise<Parts> {
 function forged(binding: JsonObject, change: JsonObject): JsonObject {
   const { details, details_salt: salt, hash, ...body } = structuredClone(binding);
   const said = { ...(details as JsonObject), ...change };
-  body.details_commitment = detailsCommitment(salt as string, canonicalJson(said));
+  body.details_commitment = saltedDigest(salt as string, canonicalJson(said));
   const canonical = canonicalEvent(body as never);
   return { ...body, details: said, details_salt: salt as string, hash: eventHash(canonical) };
 }

@@ -15,7 +15,7 @@ import { answered } from "../../src/core/writer/operation.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
-import { detailsCommitment, eventHash, sha256Hex } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest, sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { ed25519Signer, verifierKey } from "../../src/log/note.ts";
 import { makeSeal, parseSeal } from "../../src/log/seal.ts";
@@ -518,7 +518,7 @@ function rewrite(connection: Connection, change: (said: JsonObject) => JsonObjec
   for (const [seq, body, details, salt] of rows) {
     const event = parseEvent(body);
     const said = seq === 5 ? canonicalJson(change(JSON.parse(details))) : details;
-    const commitment = detailsCommitment(salt, said);
+    const commitment = saltedDigest(salt, said);
     const link = heads.get(event.agent_id) ?? event.previous_hash;
     const canonical = canonicalEvent({ ...event, details_commitment: commitment, previous_hash: link });
     heads.set(event.agent_id, eventHash(canonical));

@@ -12,7 +12,7 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/fi
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { canonicalEvent } from "../../src/log/event.ts";
-import { detailsCommitment, eventHash, sha256Hex } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest, sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { KeyChain } from "../../src/log/key-chain.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
@@ -156,7 +156,7 @@ const edited = (at: number, change: (one: KeyChain[number]) => JsonObject) => (c
 function renamed(shown: JsonObject, publicKey: Uint8Array): JsonObject {
   const { details, details_salt: salt, hash, ...body } = shown;
   const said = { ...(details as JsonObject), signing_key: sha256Hex(publicKey) };
-  body.details_commitment = detailsCommitment(salt as string, canonicalJson(said));
+  body.details_commitment = saltedDigest(salt as string, canonicalJson(said));
   return { ...body, details: said, details_salt: salt as string, hash: eventHash(canonicalEvent(body as never)) };
 }
 

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
-import { detailsCommitment, eventHash, sha256Hex, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest, sha256Hex, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 
@@ -61,7 +61,7 @@ export class SampleLog {
       agent_seq: head.agent_seq + 1,
       blocked_by: event.blockedBy ?? null,
       config_version: event.configVersion ?? null,
-      details_commitment: detailsCommitment(salt, canonicalJson(details)),
+      details_commitment: saltedDigest(salt, canonicalJson(details)),
       format: AUDIT_FORMAT,
       id: typeId("aud", seq + 1),
       operation: event.operation,

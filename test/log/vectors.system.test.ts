@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/core/rows/pruning.ts";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
-import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest } from "../../src/log/hash.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -55,7 +55,7 @@ describe("the published test vectors", () => {
     const { events, refused } = JSON.parse(read("events.json"));
     for (const { salt, details, details_commitment, canonical, hash } of events) {
       expect(parseEvent(canonical).details_commitment).toBe(details_commitment);
-      expect(detailsCommitment(salt, details)).toBe(details_commitment);
+      expect(saltedDigest(salt, details)).toBe(details_commitment);
       expect(eventHash(canonical)).toBe(hash);
     }
     for (const text of refused) expect(() => parseEvent(text)).toThrow(EventFormatError);

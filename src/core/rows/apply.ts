@@ -5,6 +5,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { EffectFacts } from "../../log/effects.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { boundDigest, type Cells, ROW_TABLES, type RowChange, type RowTable } from "../../log/row-effects.ts";
 import type { EffectKind } from "../../operation-facts.ts";
 import { floorOf } from "../../screen/floor.ts";
 import type { Freshness } from "../../screen/retention.ts";
@@ -27,6 +28,8 @@ interface Contents {
   add_config: { content: NewConfig };
   /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
+  /** `contents`: the bound columns of the changed row, with their salt; null when they do not change. */
+  rows: { changes: readonly RowChange[]; contents: Cells | null };
 }
 
 /** An effect of one kind, with its contents. */
@@ -114,6 +117,9 @@ async function applyOther(
     case "prune":
       requireCount(await prune(tx, effect.beforeSeq), effect.events);
       return undefined;
+    case "rows":
+      await applyRows(tx, effect.changes, effect.contents);
+      return undefined;
   }
 }
 
@@ -131,6 +137,41 @@ async function applyRestore(
   await restoreEntries(tx, plan, moment);
   const liveEntries = agent.liveEntries - plan.end.length + plan.comeBack.length;
   return { ...config, newestCheckpoint: asOfSeq, liveEntries };
+}
+
+/**
+ * Applies the changes of one event.
+ * @param contents the bound columns and their salt, for the change that states their digest
+ * @throws when a change does not fit the stored rows, or the contents are not those of the digest, since the event
+ * would be false
+ */
+export async function applyRows(tx: Transaction, changes: readonly RowChange[], contents: Cells | null): Promise<void> {
+  for (const change of changes) {
+    const { table, kind, key, digest } = change;
+    const facts: RowTable = ROW_TABLES[table];
+    if (digest !== undefined && boundDigest(facts, contents ?? {}) !== digest) {
+      throw new Error(`the contents of ${table} are not those that the event states`);
+    }
+    const columns = digest === undefined ? change.columns : { ...change.columns, ...contents };
+    if ((await applyRow(tx, facts, { ...change, columns })) !== 1) {
+      throw new Error(`a row of ${table} does not fit the change ${kind} of ${key}`);
+    }
+  }
+}
+
+/** Returns how many rows were changed. */
+function applyRow(tx: Transaction, facts: RowTable, { table, kind, key, columns, unset = [] }: RowChange) {
+  const names = Object.keys(columns);
+  const values = Object.values(columns);
+  const where = [`${facts.key} = ?`, ...unset.map((column) => `${column} IS NULL`)].join(" AND ");
+  if (kind === "remove") return tx.change(`DELETE FROM ${table} WHERE ${where}`, [key]);
+  if (kind === "set") {
+    const set = names.length === 0 ? `${facts.key} = ${facts.key}` : names.map((name) => `${name} = ?`).join(", ");
+    return tx.change(`UPDATE ${table} SET ${set} WHERE ${where}`, [...values, key]);
+  }
+  const all = [facts.key, ...names];
+  const sql = `INSERT INTO ${table} (${all.join(", ")}) VALUES (${all.map(() => "?").join(", ")})`;
+  return tx.change(sql, [key, ...values]);
 }
 
 function requireCount(changed: number, stated: number): void {

@@ -1,7 +1,7 @@
 /**
  * Prunes the log. Events before a position are deleted; their hashes stay in the tiles of the tree. Events on which
  * something else depends are kept: the first event of each chain and its last one before the position, all events that
- * a stored entry, config, checkpoint or key names, all events that state rows of the control database, each agent's
+ * a stored entry, config, checkpoint or key names, all events that state rows, each agent's
  * newest suspension or resumption, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import schema from "../../../sql/workspace/derived/kept-rows.sql" with { type: "
 import type { JsonObject } from "../../json.ts";
 import { LOG_RESTORE } from "../../log/seal.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
-import { CONTROL_EVENT_NAMES, type EventName } from "../../operations.ts";
+import { CONTROL_EVENT_NAMES, type EventName, namesWithEffect } from "../../operations.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { SWITCHED } from "./suspension.ts";
@@ -56,7 +56,9 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
   return end - (end % TILE_WIDTH);
 }
 
-const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES].map((name) => `'${name}'`).join(", ");
+const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES, ...namesWithEffect("rows")]
+  .map((name) => `'${name}'`)
+  .join(", ");
 
 /** SQL: the events before the position `?1` that a pruning keeps. */
 const KEPT = `(SELECT 0

@@ -2,7 +2,7 @@
 import type { RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../../log/event.ts";
-import { detailsCommitment, eventHash, SALT_BYTES } from "../../log/hash.ts";
+import { eventHash, SALT_BYTES, saltedDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { EventName } from "../../operations.ts";
 import type { MaybePromise, Transaction } from "../../store/transaction.ts";
@@ -39,7 +39,7 @@ export function appendEvent(
     agent_seq: agent.headSeq + 1,
     blocked_by: event.blocked_by,
     config_version: showVersion(agent.configVersion),
-    details_commitment: detailsCommitment(salt, details),
+    details_commitment: saltedDigest(salt, details),
     format: AUDIT_FORMAT,
     id: event.id,
     operation: event.operation,

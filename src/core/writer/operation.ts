@@ -6,6 +6,7 @@ import type { VersionCondition } from "../../condition.ts";
 import type { IdSource } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { AuditResult } from "../../log/event.ts";
+import { type Cells, rowChanges } from "../../log/row-effects.ts";
 import type {
   CompositeName,
   InquiryName,
@@ -13,6 +14,7 @@ import type {
   OperationName,
   PartOf,
   RecordedName,
+  RowsOperation,
   StreamName,
 } from "../../operations.ts";
 import type { ProblemCode } from "../../problem.ts";
@@ -42,6 +44,8 @@ export interface Context {
   /** The id of the operation's event. */
   readonly auditId: string;
   readonly ids: IdSource;
+  /** Returns the salt of a new digest, hex. */
+  newSalt(): string;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
   /** Writes the heads of agents that earlier events of the transaction changed, for queries that read them. */
@@ -279,4 +283,25 @@ export function answered(
   const outcome: Outcome<JsonAnswer> = { agent, result, details, effect, answer };
   if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
   return outcome;
+}
+
+/**
+ * Returns the outcome of a successful operation whose event states rows of the workspace (row-effects.ts), with a JSON
+ * body.
+ * @param contents the bound columns and their salt, if the details state their digest
+ * @throws when the details do not have the operation's form
+ */
+export function changedRows(
+  operation: RowsOperation,
+  { seq, principal, timestamp }: Pick<Context, "seq" | "principal" | "timestamp">,
+  details: JsonObject,
+  body: LongText,
+  { contents = null, status }: { contents?: Cells | null; status?: number } = {},
+): Outcome<JsonAnswer> {
+  const changes = rowChanges({ operation, seq, actor: principal.actor, timestamp }, details);
+  if (changes === null) throw new Error(`the details of ${operation} do not have its form`);
+  return answered(null, details, body, {
+    effect: { kind: "rows", changes, contents },
+    ...(status !== undefined && { status }),
+  });
 }

@@ -4,7 +4,7 @@
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { sha256Hex } from "../../log/hash.ts";
+import { newSalt, sha256Hex } from "../../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { isLogEmpty } from "../../store/closing.ts";
@@ -74,6 +74,7 @@ export class WorkspaceWriter {
     this.#recorder = new Recorder(connection, this.#log, {
       random,
       ids: new IdSource(clock, random),
+      newSalt: () => newSalt(random),
       slice,
       sealer,
       onFailure,

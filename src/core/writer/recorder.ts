@@ -32,6 +32,7 @@ const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" }
 interface RecorderOptions {
   random: RandomPool;
   ids: IdSource;
+  newSalt: () => string;
   slice: TimeSlice;
   sealer: WorkspaceSealer | undefined;
   onFailure: ((operation: string, error: unknown) => void) | undefined;
@@ -119,6 +120,7 @@ export class Recorder {
       seq: this.log.head.seq + 1,
       auditId: auditId ?? this.options.ids.next("aud"),
       ids: this.options.ids,
+      newSalt: this.options.newSalt,
       agents: this.log.agents,
       versions: this.log.versions,
       writeHeads: () => this.log.agents.flush(this.connection),

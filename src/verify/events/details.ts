@@ -6,7 +6,7 @@ import { orNull } from "../../failure.ts";
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
 import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
-import { detailsCommitment, isSalt } from "../../log/hash.ts";
+import { isSalt, saltedDigest } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import { eventFacts } from "../../operations.ts";
@@ -25,7 +25,7 @@ export function detailsProblem({ details, salt }: StoredEvent, event: AuditEvent
   if (details === null || salt === null) {
     return { code: "details_mismatch", message: "details and salt are not both there or both erased" };
   }
-  if (!isSalt(salt) || detailsCommitment(salt, details) !== event.details_commitment) {
+  if (!isSalt(salt) || saltedDigest(salt, details) !== event.details_commitment) {
     return { code: "details_mismatch", message: "details and salt do not fit their commitment" };
   }
   if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return null;

@@ -2,8 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
-import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
-import { asHeader } from "../../log/export-schema.ts";
+import { EXPORT_FORMAT } from "../../log/event.ts";
+import { asHeader, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
 import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";

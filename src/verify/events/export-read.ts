@@ -1,8 +1,8 @@
 /** Verifies a json or ndjson export as it arrives, with one event in memory at a time. */
 import type { JsonObject } from "../../json.ts";
 import type { Bytes } from "../../log/bytes.ts";
-import { ExportMalformed } from "../../log/export-format.ts";
 import type { ExportHeader, ExportTrailer } from "../../log/export-schema.ts";
+import { ExportMalformed } from "../../log/export-schema.ts";
 import { RepeatedMember } from "../../log/json-scan.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";
 import type { Trust } from "../trust.ts";

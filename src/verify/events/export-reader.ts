@@ -1,7 +1,6 @@
 /** Reads a json or ndjson export as it arrives, one event at a time. The first line shows which form it has. */
 import { Bytes } from "../../log/bytes.ts";
-import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
-import { asHeader, asTrailer } from "../../log/export-schema.ts";
+import { asHeader, asTrailer, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-schema.ts";
 import { isJson, parseJson, parseStrictJson } from "../../log/json-scan.ts";
 import { DocumentReader } from "./export-document.ts";
 import { asObject, decode, type ExportTarget, isBlank, isNdjsonHeader, joined, NEW_LINE } from "./export-lines.ts";

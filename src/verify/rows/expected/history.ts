@@ -125,6 +125,7 @@ export class AgentHistory {
       case "suspend":
       case "resume":
       case "prune":
+      case "rows":
       case "none":
         return;
       default:
