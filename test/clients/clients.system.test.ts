@@ -22,8 +22,8 @@ const DOCUMENTS = [inFolder("api.json"), inFolder("account.json")] as const;
 let daemon: TestDaemon;
 beforeAll(async () => {
   daemon = await TestDaemon.start();
-  writeFileSync(DOCUMENTS[0], openApiJson(apiRoutes));
-  writeFileSync(DOCUMENTS[1], accountJson(actions));
+  writeFileSync(DOCUMENTS[0], await openApiJson(apiRoutes));
+  writeFileSync(DOCUMENTS[1], await accountJson(actions));
   mkdirSync(inFolder("adapters"));
   cpSync(join(import.meta.dir, "programs"), inFolder("programs"), { recursive: true });
   writeFileSync(inFolder("programs/minimal.ts"), minimalProgram());

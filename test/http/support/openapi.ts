@@ -37,8 +37,8 @@ export interface ResponseDoc {
 }
 
 /** The document of `/v1`, and that of `/account`. */
-export const document = JSON.parse(openApiJson(apiRoutes)) as Document;
-export const accountDocument = JSON.parse(accountJson(actions)) as Document;
+export const document = JSON.parse(await openApiJson(apiRoutes)) as Document;
+export const accountDocument = JSON.parse(await accountJson(actions)) as Document;
 
 const ID_OF = new Map([
   [document, "urn:governd:openapi"],

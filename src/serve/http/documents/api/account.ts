@@ -29,7 +29,7 @@ const ABOUT = {
 const SESSION = { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "A person's session." };
 
 /** Returns the document as JSON text. It is slow, so call it once. */
-export function accountJson(actions: readonly Action[]): string {
+export function accountJson(actions: readonly Action[]): Promise<string> {
   const described = actions.map((action) => ({
     ...action,
     describe: (components: Components) => describeAction(action, components),

@@ -5,27 +5,13 @@ import { componentOf } from "../../../../api/shapes.ts";
 import type { JsonObject, JsonValue } from "../../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../../problem.ts";
 import { ProblemSchema } from "./problem-schema.ts";
-import { describedOnce, shortened, withDefaultInWords, without } from "./schema-words.ts";
+import { inWords, withDefaultInWords } from "./schema-words.ts";
 
-const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
+const SECTIONS = ["schemas", "responses", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** The parts that operations may share. */
-export interface OperationParts {
-  operationId: string;
-  parameters?: JsonObject[];
-  requestBody?: JsonObject;
-  responses: Record<string, JsonObject>;
-}
-
-/** A place in the document whose value may also be elsewhere. */
-interface Place {
-  /** The name of a component with this value. */
-  name: string;
-  value: JsonObject;
-  /** Replaces the value by a reference. */
-  put(reference: JsonObject): void;
-}
+/** The parts of an operation that refer to components. */
+export type OperationParts = { parameters?: JsonObject[]; requestBody?: JsonObject; responses: JsonObject };
 
 /** The problems of recorded operations. With other problems, a request is refused before its operation. */
 const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
@@ -47,12 +33,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 ]);
 
 export class Components {
-  readonly #sections: Record<Section, Record<string, JsonObject>> = {
-    schemas: {},
-    responses: {},
-    parameters: {},
-    headers: {},
-  };
+  readonly #sections: Record<Section, Record<string, JsonObject>> = { schemas: {}, responses: {}, headers: {} };
 
   /** The codes of problems that the document names, and those of paths that it does not have. */
   readonly #codes = new Set<string>(["not_found", "method_not_allowed"]);
@@ -95,21 +76,20 @@ export class Components {
     const { description, default: usual } = value as TSchema;
     return description === named.original.description && usual === undefined
       ? reference
-      : { ...reference, description: withDefaultInWords(describedOnce(value as TSchema)).description as string };
+      : { ...reference, description: withDefaultInWords(value as TSchema).description as string };
   }
 
   #members(schema: object): JsonObject {
-    const members = Object.entries(shortened(schema));
+    const members = Object.entries(inWords(schema));
     return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
-  /**
-   * Returns the `headers` of a response as references: those of every response, and `names`. The components have
-   * letters as names, since there are hundreds of references, each of which is under the name of its header anyway.
-   */
+  /** Returns the `headers` of a response as references: those of every response, and `names`. */
   headers(names: readonly HeaderName[]): JsonObject {
-    const refer = (name: HeaderName) => this.#refer("headers", LETTERS.get(name) as string, () => HEADERS[name]);
-    return { headers: Object.fromEntries([...EVERY_RESPONSE, ...names].map((name) => [name, refer(name)])) };
+    const refer = (name: HeaderName) => this.#refer("headers", name, () => HEADERS[name]);
+    return {
+      headers: Object.fromEntries([...new Set([...EVERY_RESPONSE, ...names])].map((name) => [name, refer(name)])),
+    };
   }
 
   /** Refers to a response that other operations also have. */
@@ -122,63 +102,27 @@ export class Components {
    * @param usual the problems of any request
    */
   problems(specific: readonly ProblemCode[], usual: readonly ProblemCode[]): JsonObject {
-    const responses: JsonObject = {};
     for (const code of [...specific, ...usual]) this.#codes.add(code);
-    for (const status of [...new Set(specific.map(statusOf))].sort()) {
-      const named = specific.filter((code) => statusOf(code) === status).sort();
-      const codes = [...new Set([...named, ...usual.filter((code) => statusOf(code) === status)])];
-      const isRecorded = status === NOT_FOUND || codes.some((code) => RECORDED_PROBLEMS.has(code));
-      const further = [...new Set(codes.flatMap(headersOf))];
-      const headers = [...(isRecorded ? RECORDED : []), ...further];
-      const own = named.length === 1 ? OWN_RESPONSES[named[0] as ProblemCode] : undefined;
-      responses[status] =
-        own === undefined
-          ? {
-              ...this.response(nameOf(isRecorded, further), () => this.#problem(["Refused."], headers)),
-              description: status === NOT_FOUND ? `${named.map(quoted).join(" or ")}.` : codes.map(shown).join(" "),
-            }
-          : this.response(own, () => this.#problem(codes.map(shown), headers));
+    const responses: JsonObject = {};
+    for (const [status, named] of Map.groupBy([...new Set(specific)].sort(), statusOf)) {
+      const others = usual.filter((code) => statusOf(code) === status && !named.includes(code));
+      const codes = [...named, ...others];
+      // Nearly every operation records that it did not find something.
+      const recorded = status === 404 || codes.some((code) => RECORDED_PROBLEMS.has(code)) ? RECORDED : [];
+      const name = [...named.map(pascalCase), ...(others.length > 0 ? ["Other"] : [])].join("Or");
+      responses[status] = this.response(name, () =>
+        this.#problem(codes.map(shown), [...recorded, ...codes.flatMap(headersOf)]),
+      );
     }
     const words = usual.map((code) => `${statusOf(code)} ${shown(code)}`);
-    responses.default = this.response("Other", () => this.#problem(words, usual.flatMap(headersOf)));
+    responses.default = this.response("OtherProblem", () => this.#problem(words, usual.flatMap(headersOf)));
     return responses;
   }
 
-  /** Replaces parameters and answers that several operations share by references to components. */
-  share(operations: readonly OperationParts[]): void {
-    for (const operation of operations) if (operation.parameters?.length === 0) delete operation.parameters;
-    const parameters = operations.flatMap(({ parameters: all = [] }) =>
-      all.map((value, at) => ({
-        name: value.name === "Idempotency-Key" ? "Retry" : (value.name as string),
-        value,
-        put: (it: JsonObject) => void all.splice(at, 1, it),
-      })),
-    );
-    const answers = operations.flatMap(({ operationId, responses }) =>
-      Object.entries(responses).flatMap(([status, response]) => {
-        if ("$ref" in response) return [];
-        const { description = null } = response;
-        const put = (it: JsonObject) => {
-          responses[status] = { ...it, description };
-        };
-        return { name: pascalCase(`${operationId}_answer`), value: { ...response, description: "Done." }, put };
-      }),
-    );
-    this.#shareAll("parameters", parameters);
-    this.#shareAll("responses", answers);
-  }
-
-  /**
-   * Distinguishes schemas of answers and of requests. Objects that are only in answers allow further members, which a
-   * later version may add. Each request has a complete example, so only schemas of answers keep their examples.
-   */
-  divide(operations: readonly OperationParts[]): void {
+  /** Lets objects that are only in answers have further members, which a later version may add. */
+  openAnswers(operations: readonly OperationParts[]): void {
     const asked = this.#reached(operations.map(({ parameters, requestBody }) => [parameters, requestBody]));
-    const answered = this.#reached(operations.map(({ responses }) => responses));
-    for (const schema of Object.values(this.#sections.schemas)) {
-      if (!asked.has(schema)) without(schema, "additionalProperties", false);
-      if (!answered.has(schema)) without(schema, "examples");
-    }
+    for (const schema of Object.values(this.#sections.schemas)) if (!asked.has(schema)) open(schema);
   }
 
   /** Returns the components that a part of the document refers to, directly or not. */
@@ -199,49 +143,17 @@ export class Components {
     return found;
   }
 
-  #shareAll(section: Section, places: readonly Place[]): void {
-    for (const same of Map.groupBy(places, ({ value }) => JSON.stringify(value)).values()) {
-      const [{ name, value }] = same as [Place];
-      if (same.length === 1) continue;
-      const taken = this.#sections[section];
-      let free = name;
-      for (let number = 2; Object.hasOwn(taken, free); number++) free = `${name}.${number}`;
-      const reference = this.#refer(section, free, () => value);
-      for (const { put } of same) put(reference);
-    }
-  }
-
   #problem(words: readonly string[], headers: readonly HeaderName[]): JsonObject {
     return {
       description: words.join(" "),
-      ...this.headers([...new Set(headers)]),
+      ...this.headers(headers),
       content: { "application/problem+json": { schema: this.schema(ProblemSchema) } },
     };
   }
 }
 
-/**
- * The names of responses that most operations have, which are components with a description. All others with the same
- * headers share a component, and each reference has its own description.
- */
-const OWN_RESPONSES: Readonly<Partial<Record<ProblemCode, string>>> = {
-  invalid_request: "Invalid",
-  quota_exceeded: "Full",
-  agent_suspended: "Suspended",
-};
-
-/** Returns the name of the component for a problem without its own response. */
-const nameOf = (isRecorded: boolean, further: readonly HeaderName[]): string =>
-  [isRecorded ? "Recorded" : "Refused", ...further].join("").replaceAll("-", "");
-
-/** The status for which nearly every operation has its own code, whose name is descriptive enough. */
-const NOT_FOUND = 404;
-
-const LETTERS = new Map(Object.keys(HEADERS).map((name, at) => [name, String.fromCharCode("A".charCodeAt(0) + at)]));
-
 const statusOf = (code: ProblemCode): number => PROBLEMS[code][0];
-const quoted = (code: ProblemCode): string => `\`${code}\``;
-const shown = (code: ProblemCode): string => `${quoted(code)}: ${PROBLEMS[code][1]}.`;
+const shown = (code: ProblemCode): string => `\`${code}\`: ${PROBLEMS[code][1]}.`;
 
 /** Headers of problems that are recorded. */
 const RECORDED: readonly HeaderName[] = ["X-Audit-Id", "Idempotent-Replayed"];
@@ -251,6 +163,14 @@ function headersOf(code: ProblemCode): readonly HeaderName[] {
   const status = statusOf(code);
   if (status === 401) return ["WWW-Authenticate"];
   return status === 429 || status === 503 || code === "idempotency_in_progress" ? ["Retry-After"] : [];
+}
+
+/** Removes from a schema, and from those in it, that it has no other members. */
+function open(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  const members = schema as Record<string, unknown>;
+  if (members.additionalProperties === false) delete members.additionalProperties;
+  for (const each of Object.values(members)) open(each);
 }
 
 /** Returns `DataReadFull` for `data.read_full`. */

@@ -3,12 +3,13 @@
  * about `/v1`, for programs with an API key, and one about `/account`, for the sessions of people. They are separate,
  * so that a client that is generated from the first has only one way to authenticate.
  */
-
+import { swagger } from "@elysiajs/swagger";
+import { Elysia } from "elysia";
 import { exampleOf } from "../../../../api/example.ts";
 import type { CompiledEndpoint } from "../../../../api/route.ts";
 import type { JsonObject } from "../../../../json.ts";
 import { Components, type OperationParts, pascalCase } from "./components.ts";
-import { templateOf } from "./parameters.ts";
+import { withNames } from "./parameters.ts";
 
 /** The beginning of both documents. */
 const HEAD = {
@@ -31,19 +32,27 @@ export interface Described {
   describe(components: Components): JsonObject;
 }
 
-/** Returns a document as JSON text. `about` has its `info`, `tags` and `security`. */
-export function documentJson(about: JsonObject, securitySchemes: JsonObject, operations: readonly Described[]): string {
+/** Where the application that only collects the operations of a document has it. */
+const SPEC_PATH = "/document.json";
+
+/**
+ * Returns a document as JSON text, which the plugin makes from the routes of an application. That application gets no
+ * other requests: the plugin's page would load its program from elsewhere.
+ * @param about its `info`, `tags` and `security`
+ */
+export async function documentJson(
+  about: JsonObject,
+  securitySchemes: JsonObject,
+  operations: readonly Described[],
+): Promise<string> {
   const components = new Components();
-  const paths: Record<string, JsonObject> = {};
-  for (const { method, path, describe } of operations) {
-    const template = templateOf(path);
-    paths[template] ??= {};
-    paths[template][method.toLowerCase()] = describe(components);
-  }
-  const described = Object.values(paths).flatMap((each) => Object.values(each)) as unknown as OperationParts[];
-  components.share(described);
-  components.divide(described);
-  return JSON.stringify({ ...HEAD, ...about, paths, components: { ...components.all, securitySchemes } });
+  const described = operations.map(({ method, path, describe }) => ({ method, path, detail: describe(components) }));
+  components.openAnswers(described.map(({ detail }) => detail as OperationParts));
+  const documentation = { ...HEAD, ...about, components: { ...components.all, securitySchemes } };
+  const app = new Elysia({ aot: false }).use(swagger({ specPath: SPEC_PATH, documentation: documentation as never }));
+  for (const { method, path, detail } of described)
+    app.route(method, withNames(path), () => "", { detail: detail as never });
+  return (await app.handle(new Request(`http://localhost${SPEC_PATH}`))).text();
 }
 
 /** Describes the body of a request. Its schema is a component, called after the operation unless it has a name. */

@@ -40,7 +40,7 @@ const API_KEY = {
 };
 
 /** Returns the document of `/v1` as JSON text. It is slow, so call it once. */
-export function openApiJson(routes: readonly Route[]): string {
+export function openApiJson(routes: readonly Route[]): Promise<string> {
   const about = {
     info: { title: "governd", summary: "Governance for software agents.", description: DESCRIPTION, ...INFO },
     tags: TAGS,

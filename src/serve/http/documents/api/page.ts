@@ -71,8 +71,7 @@ fetch(${JSON.stringify(OPENAPI_PATH)})
   .then((response) => response.json())
   .then((spec) => {
     const operations = Object.values(spec.paths).flatMap((methods) => Object.values(methods));
-    const own = operations.flatMap(({ parameters = [] }) => parameters);
-    [...Object.values(spec.components.parameters), ...own].forEach(describeExample);
+    operations.flatMap(({ parameters = [] }) => parameters).forEach(describeExample);
     show(spec);
   });
 `;

@@ -35,12 +35,12 @@ const IDS: readonly (readonly [path: string, example: string])[] = [
   ["/account/sessions/", "ses_01jz8v6s3yf0abm5q2x9k7n4tc"],
 ];
 
-/** Returns a path as OpenAPI writes it: `/v1/agents/{agent_id}`. */
-export const templateOf = (routed: string): string => routed.replace(/:([a-z_]+)/g, "{$1}").replace("*", "{tile}");
+/** Returns a path whose rest has a name, too. */
+export const withNames = (routed: string): string => routed.replace("*", ":tile");
 
 /** Describes the parameters of a path. */
 export function pathParameters(routed: string): JsonObject[] {
-  return [...routed.matchAll(/:([a-z_]+)|\*/g)].map(([, name = "tile"]) => {
+  return [...withNames(routed).matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => {
     const [, example] = IDS.find(([start]) => name === "id" && routed.startsWith(start)) ?? [];
     const own = example !== undefined && { example };
     return { name, in: "path", required: true, ...PATH_PARAMETERS[name], ...own };
