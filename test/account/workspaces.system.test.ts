@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PRECONDITION_HEADERS } from "../../src/api/precondition.ts";
-import { actions } from "../../src/serve/http/app.ts";
+import { accountRoutes } from "../../src/serve/http/app.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
@@ -26,7 +26,7 @@ async function appended(work: () => Promise<unknown>) {
 }
 
 describe("a change takes no precondition and no key for retries, and ignores none", () => {
-  test.each(actions.filter(({ method }) => method !== "GET").map(({ method, path }) => [method, path] as const))(
+  test.each(accountRoutes.filter(({ method }) => method !== "GET").map(({ method, path }) => [method, path] as const))(
     "%s %s",
     async (method, path) => {
       const { head } = view;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { actions, apiRoutes } from "../../src/serve/http/app.ts";
+import { accountRoutes, apiRoutes } from "../../src/serve/http/app.ts";
 import { accountJson } from "../../src/serve/http/documents/api/account.ts";
 import { openApiJson } from "../../src/serve/http/documents/api/openapi.ts";
 import { effort } from "../effort.ts";
@@ -23,7 +23,7 @@ let daemon: TestDaemon;
 beforeAll(async () => {
   daemon = await TestDaemon.start();
   writeFileSync(DOCUMENTS[0], await openApiJson(apiRoutes));
-  writeFileSync(DOCUMENTS[1], await accountJson(actions));
+  writeFileSync(DOCUMENTS[1], await accountJson(accountRoutes));
   mkdirSync(inFolder("adapters"));
   cpSync(join(import.meta.dir, "programs"), inFolder("programs"), { recursive: true });
   writeFileSync(inFolder("programs/minimal.ts"), minimalProgram());

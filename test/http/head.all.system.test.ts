@@ -1,7 +1,7 @@
 /** HEAD of every path: the headers of GET at once, and nothing stays open. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
-import { actions, routes } from "../../src/serve/http/app.ts";
+import { accountRoutes, routes } from "../../src/serve/http/app.ts";
 import { publicPages } from "../../src/serve/http/documents/pages.ts";
 import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
@@ -108,10 +108,10 @@ function everyPath(): Map<string, { methods: Set<string>; sent: () => [string, R
       return [parameters === "" ? path : `${path}?${parameters}`, { "x-api-key": workspace.client.apiKey }];
     });
   }
-  for (const { method, path } of actions) add(method, path, () => [accountPath(path), session]);
+  for (const { method, path } of accountRoutes) add(method, path, () => [accountPath(path), session]);
   add("POST", DOWNLOAD_PATH, () => [accountPath(DOWNLOAD_PATH), session]);
   const ready = { isReady: () => ({ ready: true, workspacesDown: 0 }) };
-  for (const { path } of publicPages(routes, actions, ready)) add("GET", path, () => [path, {}]);
+  for (const { path } of publicPages(routes, accountRoutes, ready)) add("GET", path, () => [path, {}]);
   return paths;
 }
 

@@ -1,7 +1,7 @@
 /** Path parameters that no client library would send: authentication is decided first, and nothing fails inside. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { exampleOf } from "../../src/api/example.ts";
-import { actions, routes } from "../../src/serve/http/app.ts";
+import { accountRoutes, routes } from "../../src/serve/http/app.ts";
 import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { effort } from "../effort.ts";
@@ -72,7 +72,7 @@ const TARGETS: readonly (Omit<Target, "headers"> & { with: keyof typeof credenti
     const { body } = requestOf(route, { agent: "a", checkpoint: "x", event: "x" });
     return { method: route.method, path: route.path, with: "key", body: body ? JSON.stringify(body) : "" } as const;
   }),
-  ...actions.map(({ method, path, body }) => {
+  ...accountRoutes.map(({ method, path, body }) => {
     const example = body === null ? "" : JSON.stringify(exampleOf(body.schema));
     return { method, path, with: "session", body: example } as const;
   }),

@@ -6,7 +6,7 @@ import { exampleOf } from "../../src/api/example.ts";
 import type { CompiledEndpoint } from "../../src/api/route.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { PROBLEMS } from "../../src/problem.ts";
-import { actions, apiRoutes } from "../../src/serve/http/app.ts";
+import { accountRoutes, apiRoutes } from "../../src/serve/http/app.ts";
 import {
   accountDocument,
   assertMatchesOpenApi,
@@ -37,7 +37,7 @@ test.each(["/v1/openapi.json", "/account/openapi.json"])("%s is valid OpenAPI 3.
 /** Both documents with the routes that they are about. */
 const DOCUMENTS = [
   { name: "/v1", of: document, routes: apiRoutes as readonly CompiledEndpoint[] },
-  { name: "/account", of: accountDocument, routes: actions as readonly CompiledEndpoint[] },
+  { name: "/account", of: accountDocument, routes: accountRoutes as readonly CompiledEndpoint[] },
 ];
 
 const OPERATIONS = DOCUMENTS.flatMap(({ of }) =>

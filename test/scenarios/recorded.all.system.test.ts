@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
 import { EVENT_NAMES } from "../../src/operations.ts";
-import { actions, apiRoutes } from "../../src/serve/http/app.ts";
+import { accountRoutes, apiRoutes } from "../../src/serve/http/app.ts";
 import { camelCase } from "../../src/serve/http/documents/api/document.ts";
 import { MCP_PATHS } from "../../src/serve/http/mcp/endpoint.ts";
 import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
@@ -239,10 +239,10 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
 };
 
 /** The requests to `/account`. */
-const ACTIONS = actions.map(({ name, method, path }): [string, () => Promise<Ready>] => [
+const VISITED = accountRoutes.map(({ name, method, path }): [string, () => Promise<Ready>] => [
   `${method} ${path}`,
   async () => {
-    const { by = owner.browser, ...rest } = (await VISITS[name]?.()) ?? {};
+    const { by = owner.browser, ...rest } = (await VISITS[name.replace("account.", "")]?.()) ?? {};
     const visit = { method, path: path.replace(":workspace_id", owner.workspaceId), ...rest };
     return () => by.visit(visit);
   },
@@ -265,7 +265,7 @@ const messages = MCP_PATHS.map((path): [string, () => Promise<Ready>] => [
 const REQUESTS = new Map([
   ...OPERATIONS,
   ...messages,
-  ...ACTIONS,
+  ...VISITED,
   [`POST ${DOWNLOAD_PATH}`, download],
   ["GET /healthz", probe("/healthz")],
   ["GET /readyz", probe("/readyz")],

@@ -5,7 +5,7 @@ import { INTERVALS } from "../../core/rows/counts/activity.ts";
 import type { Clock } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ActivityInterval } from "../../operation-facts.ts";
-import type { AccountDeps } from "../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import { Problem } from "../../problem.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 

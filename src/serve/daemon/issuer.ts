@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../ids.ts";
 import type { RoleRules } from "../../oidc/group-roles.ts";
 import { Issuer, type IssuerOptions, type WaitingFlow } from "../../oidc/issuer.ts";
 import { type IssuerTrouble, isIssuerTrouble } from "../../oidc/refused.ts";
-import type { AccountDeps } from "../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import type { Waiting } from "../../ops/accounts/waiting.ts";
 import type { ControlDatabase } from "../../ops/directory/database.ts";
 import { Workloads } from "../../ops/directory/workloads.ts";

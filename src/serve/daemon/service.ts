@@ -17,7 +17,7 @@ import { Attempts } from "../../ops/accounts/attempts.ts";
 import { FactorKey } from "../../ops/accounts/factor-key.ts";
 import { FailedSignIns } from "../../ops/accounts/failed-sign-ins.ts";
 import { Passwords } from "../../ops/accounts/passwords.ts";
-import type { AccountDeps } from "../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import type { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
 import { Waiting } from "../../ops/accounts/waiting.ts";
 import { recordInInstallation, settleActs } from "../../ops/directory/acts.ts";

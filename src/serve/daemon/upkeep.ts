@@ -2,7 +2,7 @@
 import { statfs } from "node:fs/promises";
 import type { BackupStatus } from "../../backup/schedule.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
-import type { AccountDeps } from "../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import { type DiskSpace, freeBytes } from "../../store/disk-space.ts";
 import type { CertificateStatus } from "../tls/certificate.ts";
 

@@ -7,15 +7,14 @@
  */
 import { Elysia } from "elysia";
 import { NO_SUCH_PATH } from "../../api/problem-document.ts";
-import type { Route } from "../../api/route.ts";
+import type { AccountRoute, AnyRoute, Route } from "../../api/route.ts";
 import type { Principal } from "../../core/writer/contract.ts";
-import type { Action } from "../../ops/accounts/routes/action.ts";
-import { entryActions } from "../../ops/accounts/routes/entry-routes.ts";
-import { keyActions } from "../../ops/accounts/routes/key-routes.ts";
-import { oidcActions } from "../../ops/accounts/routes/oidc-routes.ts";
-import { passkeyActions } from "../../ops/accounts/routes/passkey-routes.ts";
-import { selfActions } from "../../ops/accounts/routes/self-routes.ts";
-import { workspaceActions } from "../../ops/accounts/routes/workspace-routes.ts";
+import { entryRoutes } from "../../ops/accounts/routes/entry-routes.ts";
+import { keyRoutes } from "../../ops/accounts/routes/key-routes.ts";
+import { oidcRoutes } from "../../ops/accounts/routes/oidc-routes.ts";
+import { passkeyRoutes } from "../../ops/accounts/routes/passkey-routes.ts";
+import { selfRoutes } from "../../ops/accounts/routes/self-routes.ts";
+import { workspaceRoutes } from "../../ops/accounts/routes/workspace-routes.ts";
 import { agentRoutes } from "../../ops/agents/routes.ts";
 import { auditRoutes, exportTrail } from "../../ops/audit/routes.ts";
 import { checkpointRoutes } from "../../ops/checkpoints/routes.ts";
@@ -25,7 +24,6 @@ import { policyRoutes } from "../../ops/policies/routes.ts";
 import { sinkRoutes } from "../../ops/sinks/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../../ops/tlog/routes.ts";
 import { Problem } from "../../problem.ts";
-import { handleAction } from "./account/handle.ts";
 import { publicPages } from "./documents/pages.ts";
 import { MCP_PATHS, McpEndpoint } from "./mcp/endpoint.ts";
 import { resourceMetadataPages } from "./mcp/resource-metadata.ts";
@@ -49,14 +47,14 @@ export const routes: readonly Route[] = [
 export const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 
 /** Every route of `/account`. */
-export const actions: readonly Action[] = [
-  ...entryActions,
-  ...oidcActions,
-  ...passkeyActions,
-  ...selfActions,
-  ...workspaceActions,
-  ...keyActions,
-];
+export const accountRoutes: readonly AccountRoute[] = [
+  entryRoutes,
+  oidcRoutes,
+  passkeyRoutes,
+  selfRoutes,
+  workspaceRoutes,
+  keyRoutes,
+].flat();
 
 /** The context of Elysia's general handler, of which its public types show only a part. */
 type Context = Routed & { path: string };
@@ -70,7 +68,7 @@ interface App {
 
 /** Makes the application. It does not listen: its `fetch` must be passed to a server. */
 export function createApp(deps: AppDeps): App {
-  const pages = publicPages(apiRoutes, actions, deps);
+  const pages = publicPages(apiRoutes, accountRoutes, deps);
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   return {
     app: application(pipeline, pages, deps),
@@ -102,9 +100,12 @@ function application(pipeline: Pipeline, pages: ReturnType<typeof publicPages>, 
       if (refused !== undefined) return refused;
     });
   const served = [
-    ...apiRoutes.map((route) => ({ ...route, run: operation(pipeline, route) })),
+    ...[...apiRoutes, ...(deps.accounts === undefined ? [] : accountRoutes)].map((route) => ({
+      ...route,
+      run: operation(pipeline, route),
+    })),
+    ...(deps.accounts === undefined ? [] : [download(pipeline)]),
     ...mcpRoutes(pipeline, deps),
-    ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
     ...[...pages, ...resourceMetadataPages(deps)].map(({ path, answer }) => ({
       method: "GET",
       path,
@@ -123,7 +124,7 @@ function application(pipeline: Pipeline, pages: ReturnType<typeof publicPages>, 
 /** Bodies are read by the pipeline. */
 const UNPARSED = { parse: "none" } as const;
 
-function operation(pipeline: Pipeline, route: Route) {
+function operation(pipeline: Pipeline, route: AnyRoute) {
   return ({ request, url, qi, params, exchange }: Context) =>
     pipeline.operate(route, { request, url, qi, params, exchange });
 }
@@ -145,28 +146,11 @@ function mcpRoutes(pipeline: Pipeline, deps: AppDeps) {
   return MCP_PATHS.map((path) => ({ method: "POST", path, run: run(path) }));
 }
 
-function accountRoutes(pipeline: Pipeline, deps: AppDeps) {
-  return [
-    ...actions.map((action) => ({ ...action, run: accountAction(pipeline, action, deps) })),
-    {
-      // The export for a form of the dashboard.
-      method: "POST",
-      path: DOWNLOAD_PATH,
-      run: ({ request, url, qi, params, exchange }: Context) =>
-        pipeline.download(exportTrail, { request, url, qi, params, exchange }),
-    },
-  ];
-}
-
-function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {
-  return ({ request, url, qi, params, exchange }: Context) =>
-    pipeline.serve(action.path, exchange, () =>
-      handleAction(
-        action,
-        { request, queryText: qi === -1 ? "" : url.slice(qi + 1), params: params ?? {}, exchange },
-        deps,
-      ),
-    );
+/** The export for a form of the dashboard. */
+function download(pipeline: Pipeline) {
+  const run = ({ request, url, qi, params, exchange }: Context) =>
+    pipeline.download(exportTrail, { request, url, qi, params, exchange });
+  return { method: "POST", path: DOWNLOAD_PATH, run };
 }
 
 /** Returns the methods of every path, as `Allow` lists them (RFC 9110 section 10.2.1). */

@@ -4,7 +4,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { exampleOf } from "../../../src/api/example.ts";
-import { actions, apiRoutes } from "../../../src/serve/http/app.ts";
+import { accountRoutes, apiRoutes } from "../../../src/serve/http/app.ts";
 import { accountJson } from "../../../src/serve/http/documents/api/account.ts";
 import { openApiJson } from "../../../src/serve/http/documents/api/openapi.ts";
 
@@ -38,7 +38,7 @@ export interface ResponseDoc {
 
 /** The document of `/v1`, and that of `/account`. */
 export const document = JSON.parse(await openApiJson(apiRoutes)) as Document;
-export const accountDocument = JSON.parse(await accountJson(actions)) as Document;
+export const accountDocument = JSON.parse(await accountJson(accountRoutes)) as Document;
 
 const ID_OF = new Map([
   [document, "urn:governd:openapi"],

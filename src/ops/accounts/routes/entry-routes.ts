@@ -1,5 +1,6 @@
 /** The routes that need no session: signing up, signing in, and inspecting a link. */
 import { Type as t } from "@sinclair/typebox";
+import { route } from "../../../api/route.ts";
 import { setDevice, setSession } from "../../../api/session.ts";
 import { object } from "../../../api/shapes.ts";
 import { showTime } from "../../../ids.ts";
@@ -12,7 +13,6 @@ import type { BegunSession } from "../session-keeper.ts";
 import { SESSION_LIFETIME_MS } from "../sessions.ts";
 import { resetPassword, signIn } from "../sign-in.ts";
 import { linkNotFound, signUp } from "../sign-up.ts";
-import { publicAction } from "./action.ts";
 import * as schema from "./schema.ts";
 import { showAccount, showSignedIn, showWorkspace } from "./show.ts";
 
@@ -20,8 +20,9 @@ export function cookiesOf({ token, device }: BegunSession): string[] {
   return [setSession(token, SESSION_LIFETIME_MS / 1_000), setDevice(device)];
 }
 
-export const entryActions = [
-  publicAction({
+export const entryRoutes = [
+  route({
+    by: "anyone",
     name: "status",
     at: "GET /account/status",
     summary: "How accounts are made here",
@@ -37,7 +38,8 @@ export const entryActions = [
     }),
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "inspect_link",
     at: "POST /account/links/inspect",
     body: object({ token: schema.Token }),
@@ -63,7 +65,8 @@ export const entryActions = [
     },
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "sign_up",
     at: "POST /account/sign-up",
     body: object({
@@ -77,8 +80,11 @@ export const entryActions = [
     description:
       "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
     recordedAs: ["key.create", "member.join", "account.create"],
-    setsCookies: true,
-    response: { description: "The account, its workspace, and the key of a new one.", schema: schema.SignedUpShape },
+    response: {
+      description: "The account, its workspace, and the key of a new one.",
+      schema: schema.SignedUpShape,
+      sends: ["Set-Cookie"],
+    },
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],
     async run({ body, origin }, { parts }) {
@@ -104,7 +110,8 @@ export const entryActions = [
     },
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "sign_in",
     at: "POST /account/sign-in",
     body: object({
@@ -120,8 +127,7 @@ export const entryActions = [
     description:
       "Starts a session. A wrong email address and a wrong password give the same response. Failures are limited per account and address.",
     recordedAs: ["account.sign_in"],
-    setsCookies: true,
-    response: { description: "Who is signed in.", schema: schema.WhoAmI },
+    response: { description: "Who is signed in.", schema: schema.WhoAmI, sends: ["Set-Cookie"] },
     problems: ["sign_in_failed", "second_factor_required", "second_factor_failed", "issuer_only"],
     async run({ body, origin }, { parts }) {
       const credentials = { email: body.email, password: body.password, code: body.code ?? null };
@@ -130,7 +136,8 @@ export const entryActions = [
     },
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "reset_password",
     at: "POST /account/password/reset",
     body: object({ token: schema.Token, new_password: schema.NewPassword }),

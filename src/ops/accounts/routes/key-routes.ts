@@ -1,12 +1,12 @@
 /** The API keys of a workspace: owners manage them, every member may list them. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, optionalInteger } from "../../../api/fields.ts";
+import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
 import { Problem } from "../../../problem.ts";
 import { KEY_AGENTS_MAX, KeyEnded } from "../../directory/administration.ts";
 import { findKey, type KeyRecord, listKeys } from "../../directory/keys.ts";
 import { type AccountParts, administrationOf } from "../parts.ts";
-import { memberAction, ownerAction } from "./action.ts";
 import { KeyShape, Name, NetworkNames, NewKeyShape, RotatedKey, ScopeName } from "./schema.ts";
 import { showKey } from "./show.ts";
 
@@ -29,8 +29,9 @@ function refuseEnded(error: unknown): never {
   throw error instanceof KeyEnded ? new Problem("key_ended", error.message) : error;
 }
 
-export const keyActions = [
-  memberAction({
+export const keyRoutes = [
+  route({
+    by: "member",
     name: "list_keys",
     at: "GET /account/workspaces/:workspace_id/keys",
     summary: "List API keys",
@@ -42,7 +43,8 @@ export const keyActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "create_key",
     at: "POST /account/workspaces/:workspace_id/keys",
     body: object({
@@ -77,7 +79,8 @@ export const keyActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "change_key",
     at: "PUT /account/workspaces/:workspace_id/keys/:key_id",
     body: object({
@@ -102,7 +105,8 @@ export const keyActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "revoke_key",
     at: "DELETE /account/workspaces/:workspace_id/keys/:key_id",
     summary: "Revoke an API key",
@@ -117,7 +121,8 @@ export const keyActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "rotate_key",
     at: "POST /account/workspaces/:workspace_id/keys/:key_id/rotate",
     body: object({

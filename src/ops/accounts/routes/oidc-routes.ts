@@ -1,5 +1,6 @@
 /** The routes of signing in by an OpenID issuer, and of the link between an account and the issuer. */
 
+import { route } from "../../../api/route.ts";
 import { setDevice, setSession } from "../../../api/session.ts";
 import { object } from "../../../api/shapes.ts";
 import { CAUSES } from "../../../oidc/causes.ts";
@@ -14,8 +15,8 @@ import type { Origin } from "../parts.ts";
 import { ISSUER_SESSION_LIFETIME_MS } from "../sessions.ts";
 import { confirmPassword } from "../sign-in.ts";
 import { WAITING_MS } from "../waiting.ts";
-import { type AccountDeps, type ActionReply, action, issuerAction } from "./action.ts";
 import type { BegunSignIns } from "./begun-sign-ins.ts";
+import type { AccountDeps, AccountReply } from "./contract.ts";
 import * as schema from "./schema.ts";
 
 const CALLBACK = "/account/oidc/callback";
@@ -45,7 +46,7 @@ const ownPage = (wanted: string | null): string =>
   wanted !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(wanted) ? wanted : "/";
 
 /** Redirects the browser to a page of the dashboard. */
-const opens = (page: string, cookies: readonly string[], auditId: string | null = null): ActionReply => ({
+const opens = (page: string, cookies: readonly string[], auditId: string | null = null): AccountReply => ({
   location: page,
   cookies,
   auditId,
@@ -55,21 +56,22 @@ const opens = (page: string, cookies: readonly string[], auditId: string | null 
  * Redirects to a page that says why the sign-in failed, since browsers do not show problem documents. Who begins again
  * there still gets to the page that they wanted.
  */
-function explains({ why }: IssuerTrouble, flow: Wanted | null, cookies: readonly string[]): ActionReply {
+function explains({ why }: IssuerTrouble, flow: Wanted | null, cookies: readonly string[]): AccountReply {
   const isLinking = flow !== null && flow.linkTo !== null;
   const next = flow === null || isLinking || flow.next === "/" ? "" : `&next=${encodeURIComponent(flow.next)}`;
   return opens(`${isLinking ? "/settings" : "/sign-in"}?issuer_problem=${why}${next}`, cookies);
 }
 
-export const oidcActions = [
-  issuerAction({
+export const oidcRoutes = [
+  route({
+    by: "issuer",
     name: "issuer_start",
     at: "GET /account/oidc/start",
     summary: "Sign in by the issuer",
     description:
       "Sends the browser to the OpenID issuer of the settings. `next`: the page to open afterwards. The issuer sends the browser back to `/account/oidc/callback`, which is to be registered there.",
-    setsCookies: true,
-    redirects: true,
+    status: 303,
+    response: { description: "Where the browser goes.", sends: ["Location", "Set-Cookie"] },
     async run({ query, ...browser }, deps) {
       const oidc = issuerFrom(deps);
       const to = { next: ownPage(query.get("next")), linkTo: null };
@@ -84,7 +86,8 @@ export const oidcActions = [
     },
   }),
 
-  issuerAction({
+  route({
+    by: "issuer",
     name: "issuer_callback",
     at: `GET ${CALLBACK}`,
     summary: "Come back from the issuer",
@@ -98,8 +101,8 @@ export const oidcActions = [
       "member.remove",
       "account.link_identity",
     ],
-    setsCookies: true,
-    redirects: true,
+    status: 303,
+    response: { description: "Where the browser goes.", sends: ["Location", "Set-Cookie"] },
     async run({ query, origin, signIns }, deps) {
       const oidc = issuerFrom(deps);
       const state = query.get("state") ?? "";
@@ -118,7 +121,8 @@ export const oidcActions = [
     },
   }),
 
-  issuerAction({
+  route({
+    by: "issuer",
     name: "issuer_logout",
     at: "POST /account/oidc/back-channel-logout",
     summary: "End sessions for the issuer",
@@ -133,15 +137,15 @@ export const oidcActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "link_issuer",
     at: "POST /account/oidc/link",
     body: object({ password: schema.Password }),
     summary: "Link the account to the issuer",
     description:
       "Returns the address at the issuer to open in this browser. Whoever signs in there can then sign in to this account by the issuer. An account is never linked by its email address.",
-    setsCookies: true,
-    response: { description: "Where to go.", schema: schema.IssuerAddress },
+    response: { description: "Where to go.", schema: schema.IssuerAddress, sends: ["Set-Cookie"] },
     problems: ["password_wrong", "not_found"],
     async run({ body, signedIn, ...browser }, deps) {
       const oidc = issuerFrom(deps);
@@ -157,7 +161,8 @@ export const oidcActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "unlink_issuer",
     at: "DELETE /account/oidc/link",
     summary: "End the link to the issuer",

@@ -1,17 +1,18 @@
 /** The routes of passkeys: making, listing and removing them, and signing in with one. */
 
+import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
 import { listPasskeys } from "../passkey-records.ts";
 import { addPasskey, beginPasskey, beginPasskeySignIn, removePasskey, signInByPasskey } from "../passkeys.ts";
 import { confirmPassword } from "../sign-in.ts";
-import { action, publicAction } from "./action.ts";
 import { cookiesOf } from "./entry-routes.ts";
 import * as shapes from "./passkey-schema.ts";
 import * as schema from "./schema.ts";
 import { showPasskey, showSignedIn } from "./show.ts";
 
-export const passkeyActions = [
-  action({
+export const passkeyRoutes = [
+  route({
+    by: "session",
     name: "begin_passkey",
     at: "POST /account/passkeys/begin",
     body: object({ password: schema.Password }),
@@ -27,7 +28,8 @@ export const passkeyActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "add_passkey",
     at: "POST /account/passkeys",
     status: 201,
@@ -54,7 +56,8 @@ export const passkeyActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "list_passkeys",
     at: "GET /account/passkeys",
     summary: "List passkeys",
@@ -65,7 +68,8 @@ export const passkeyActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "remove_passkey",
     at: "POST /account/passkeys/:id/remove",
     body: object({ password: schema.Password }),
@@ -80,7 +84,8 @@ export const passkeyActions = [
     },
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "begin_passkey_sign_in",
     at: "POST /account/sign-in/passkey/begin",
     summary: "Begin to sign in with a passkey",
@@ -92,15 +97,15 @@ export const passkeyActions = [
     },
   }),
 
-  publicAction({
+  route({
+    by: "anyone",
     name: "sign_in_by_passkey",
     at: "POST /account/sign-in/passkey",
     body: object(shapes.passkeySignature),
     summary: "Sign in with a passkey",
     description: "Starts a session. The passkey stands for password and code.",
     recordedAs: ["account.sign_in"],
-    setsCookies: true,
-    response: { description: "Who is signed in.", schema: schema.WhoAmI },
+    response: { description: "Who is signed in.", schema: schema.WhoAmI, sends: ["Set-Cookie"] },
     problems: ["sign_in_failed", "issuer_only"],
     async run({ body, base, origin }, { parts, passkeys }) {
       const signed = {

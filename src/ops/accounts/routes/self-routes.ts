@@ -1,5 +1,6 @@
 /** The routes for the account that is signed in. */
 
+import { route } from "../../../api/route.ts";
 import { clearSession } from "../../../api/session.ts";
 import { Count, listWithoutPages, object } from "../../../api/shapes.ts";
 import { Problem } from "../../../problem.ts";
@@ -10,7 +11,6 @@ import { beginSecondFactor, confirmSecondFactor, endSecondFactor, renewRecoveryC
 import type { SignedIn } from "../session-keeper.ts";
 import { listSessions } from "../sessions.ts";
 import { changePassword, confirmPassword, endSessions, recordingFailures, rename } from "../sign-in.ts";
-import { action } from "./action.ts";
 import * as schema from "./schema.ts";
 import { showAccount, showSession, showSignedIn, showWorkspace } from "./show.ts";
 
@@ -20,8 +20,9 @@ function accountOf({ control }: AccountParts, { accountId }: SignedIn): AccountR
   return account;
 }
 
-export const selfActions = [
-  action({
+export const selfRoutes = [
+  route({
+    by: "session",
     name: "read",
     at: "GET /account",
     summary: "Who is signed in",
@@ -31,7 +32,8 @@ export const selfActions = [
     run: ({ signedIn }, { parts }) => ({ body: showSignedIn(parts, accountOf(parts, signedIn), signedIn.session) }),
   }),
 
-  action({
+  route({
+    by: "session",
     name: "update",
     at: "PUT /account",
     body: object({ name: schema.Name }),
@@ -45,20 +47,22 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "sign_out",
     at: "POST /account/sign-out",
     summary: "Sign out",
     description: "Ends this session.",
     recordedAs: ["account.end_sessions"],
-    setsCookies: true,
+    response: { description: "Done.", sends: ["Set-Cookie"] },
     async run({ signedIn }, { parts }) {
       const { auditId } = await endSessions(signedIn, parts, signedIn.session.id);
       return { cookies: [clearSession()], auditId };
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "change_password",
     at: "PUT /account/password",
     body: object({ current_password: schema.Password, new_password: schema.NewPassword }),
@@ -70,7 +74,8 @@ export const selfActions = [
       changePassword(parts, signedIn.session, { current: body.current_password, next: body.new_password }),
   }),
 
-  action({
+  route({
+    by: "session",
     name: "list_sessions",
     at: "GET /account/sessions",
     summary: "List sessions",
@@ -86,13 +91,14 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "end_session",
     at: "DELETE /account/sessions/:id",
     summary: "End a session",
     description: "Takes effect at once. Ending the current one signs out.",
     recordedAs: ["account.end_sessions"],
-    setsCookies: true,
+    response: { description: "Done.", sends: ["Set-Cookie"] },
     problems: ["session_not_found"],
     async run({ params, signedIn }, { parts }) {
       const { ended, auditId } = await endSessions(signedIn, parts, params.id);
@@ -102,7 +108,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "end_other_sessions",
     at: "DELETE /account/sessions",
     summary: "End all other sessions",
@@ -115,7 +122,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "begin_totp",
     at: "POST /account/totp",
     body: object({ password: schema.Password }),
@@ -131,7 +139,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "confirm_totp",
     at: "POST /account/totp/confirm",
     body: object({ code: schema.Code }),
@@ -147,7 +156,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "renew_recovery_codes",
     at: "POST /account/totp/recovery-codes",
     body: object({ password: schema.Password, code: schema.Code }),
@@ -164,7 +174,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "disable_totp",
     at: "POST /account/totp/disable",
     body: object({ password: schema.Password, code: schema.Code }),
@@ -178,7 +189,8 @@ export const selfActions = [
     },
   }),
 
-  action({
+  route({
+    by: "session",
     name: "accept_invitation",
     at: "POST /account/invitations/accept",
     body: object({ token: schema.Token }),

@@ -1,6 +1,7 @@
 /** Workspaces, their members, and invitations to them. */
 import { Type as t } from "@sinclair/typebox";
 import { optionalInteger } from "../../../api/fields.ts";
+import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
 import { ACTIVITY_INTERVALS } from "../../../operation-facts.ts";
 import { invalid } from "../../../problem.ts";
@@ -8,12 +9,12 @@ import { countKeysInForce } from "../../directory/keys.ts";
 import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS, listInvitations } from "../links.ts";
 import { countMembers, FOUNDER, findMembership, listMembers, listMemberships, requireOwner } from "../members.ts";
 import { changeRole, foundWorkspace, invite, removeMember, requireSecondFactor, uninvite } from "../membership.ts";
-import { action, anyMemberAction, memberAction, ownerAction } from "./action.ts";
 import * as schema from "./schema.ts";
 import { showInvitation, showMember, showWorkspace } from "./show.ts";
 
-export const workspaceActions = [
-  action({
+export const workspaceRoutes = [
+  route({
+    by: "session",
     name: "list_workspaces",
     at: "GET /account/workspaces",
     summary: "List workspaces",
@@ -24,7 +25,8 @@ export const workspaceActions = [
     }),
   }),
 
-  action({
+  route({
+    by: "session",
     name: "create_workspace",
     at: "POST /account/workspaces",
     body: object({ name: schema.WorkspaceName }),
@@ -48,7 +50,8 @@ export const workspaceActions = [
     },
   }),
 
-  memberAction({
+  route({
+    by: "member",
     name: "read_workspace",
     at: "GET /account/workspaces/:workspace_id",
     summary: "Read a workspace",
@@ -69,7 +72,8 @@ export const workspaceActions = [
     },
   }),
 
-  memberAction({
+  route({
+    by: "member",
     name: "read_upkeep",
     at: "GET /account/workspaces/:workspace_id/upkeep",
     summary: "Read the state of the installation",
@@ -78,7 +82,8 @@ export const workspaceActions = [
     run: async (_asked, { upkeep }) => ({ body: await upkeep() }),
   }),
 
-  memberAction({
+  route({
+    by: "member",
     name: "count_findings",
     at: "GET /account/workspaces/:workspace_id/findings/:interval",
     summary: "Count what the policies found",
@@ -93,7 +98,8 @@ export const workspaceActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "change_workspace",
     at: "PUT /account/workspaces/:workspace_id",
     body: object({ require_second_factor: t.Boolean({ description: "Whether members need a second factor." }) }),
@@ -109,7 +115,8 @@ export const workspaceActions = [
     },
   }),
 
-  memberAction({
+  route({
+    by: "member",
     name: "list_members",
     at: "GET /account/workspaces/:workspace_id/members",
     summary: "List members",
@@ -121,7 +128,8 @@ export const workspaceActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "change_member",
     at: "PUT /account/workspaces/:workspace_id/members/:account_id",
     body: object({ role: schema.RoleName }),
@@ -137,7 +145,8 @@ export const workspaceActions = [
     },
   }),
 
-  anyMemberAction({
+  route({
+    by: "locked_member",
     name: "remove_member",
     at: "DELETE /account/workspaces/:workspace_id/members/:account_id",
     summary: "Remove a member",
@@ -151,7 +160,8 @@ export const workspaceActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "list_invitations",
     at: "GET /account/workspaces/:workspace_id/invitations",
     summary: "List invitations",
@@ -163,7 +173,8 @@ export const workspaceActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "invite",
     at: "POST /account/workspaces/:workspace_id/invitations",
     body: object({
@@ -193,7 +204,8 @@ export const workspaceActions = [
     },
   }),
 
-  ownerAction({
+  route({
+    by: "owner",
     name: "uninvite",
     at: "DELETE /account/workspaces/:workspace_id/invitations/:invitation_id",
     summary: "Withdraw an invitation",

@@ -1,7 +1,6 @@
 /** The public pages: probes, the API's documentation, the dashboard. */
 
-import type { Route } from "../../../api/route.ts";
-import type { Action } from "../../../ops/accounts/routes/action.ts";
+import type { AccountRoute, Route } from "../../../api/route.ts";
 import { Problem } from "../../../problem.ts";
 import { ACCOUNT_API_PATH, docsPages, OPENAPI_PATH } from "./api/page.ts";
 import { DASHBOARD_PAGES } from "./dashboard.ts";
@@ -27,7 +26,7 @@ export interface PublicState {
 /** Returns every public page. */
 export function publicPages(
   routes: readonly Route[],
-  actions: readonly Action[],
+  accountRoutes: readonly AccountRoute[],
   { isReady, caFile = null }: PublicState,
 ): PublicPage[] {
   return [
@@ -35,7 +34,7 @@ export function publicPages(
     page("/readyz", JSON_TYPE, async () => readiness(await isReady())),
     // The code for the documents is loaded only when it is needed.
     filePage(OPENAPI_PATH, JSON_TYPE, async () => (await import("./api/openapi.ts")).openApiJson(routes)),
-    filePage(ACCOUNT_API_PATH, JSON_TYPE, async () => (await import("./api/account.ts")).accountJson(actions)),
+    filePage(ACCOUNT_API_PATH, JSON_TYPE, async () => (await import("./api/account.ts")).accountJson(accountRoutes)),
     ...docsPages(caFile),
     ...DASHBOARD_PAGES,
   ];

@@ -4,7 +4,7 @@ import { requireSameOrigin, sessionToken } from "../../../api/session.ts";
 import type { Principal } from "../../../core/writer/contract.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../../oidc/refused.ts";
 import { isToken } from "../../../oidc/workload-token.ts";
-import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../../ops/accounts/routes/contract.ts";
 import { invalid, Problem, secondFactorMissing } from "../../../problem.ts";
 
 /**

@@ -3,7 +3,7 @@
  * converted to a request to `POST /v1/audit/export`.
  */
 import type { JsonObject } from "../../../json.ts";
-import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
+import type { AccountDeps } from "../../../ops/accounts/routes/contract.ts";
 import { invalid } from "../../../problem.ts";
 import { authenticateRequest } from "./authenticate.ts";
 import { readForm } from "./body.ts";

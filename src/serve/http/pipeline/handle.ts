@@ -5,7 +5,7 @@ import { hasControlCharacter } from "../../../api/fields.ts";
 import { conditionOf } from "../../../api/precondition.ts";
 import { problemResponse } from "../../../api/problem-document.ts";
 import { parseQuery, shortName } from "../../../api/query.ts";
-import type { AskedOfRoute, Route } from "../../../api/route.ts";
+import { type AnyRoute, type AskedOfRoute, isForPeople, type Route } from "../../../api/route.ts";
 import { checkScope } from "../../../api/scopes.ts";
 import {
   type Bytes,
@@ -18,6 +18,7 @@ import {
 } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
 import { isComposite, isInquiry, type OperationInputs, type OperationName } from "../../../operations.ts";
+import { carryOut, identify, type PeopleDeps } from "../../../ops/accounts/routes/carry-out.ts";
 import { invalid, Problem } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
@@ -42,40 +43,37 @@ const EMPTY: JsonObject = {};
 const NO_BYTES = new Uint8Array();
 
 /** The parts of the daemon that handle requests. */
-export interface HandleDeps extends BodyLimits {
+export interface HandleDeps extends BodyLimits, PeopleDeps {
   workspaces: WorkspaceClient;
   /** The limits of the body of a composite operation. */
   batchLimits: BodyLimits;
   /** Turns the idle timeout of a connection off for a slow response, and on again. */
   setPatience?(request: Request, patient: boolean): void;
-  /**
-   * Reports whether the connection of a request is closed. The runtime closes a connection when another request arrives
-   * before the response, and reports it a few turns of the event loop later, or over TLS when the client has reacted.
-   */
-  isAbandoned?(request: Request): boolean;
   /** A monotonic clock in milliseconds. */
   monotonicMs(): number;
 }
 
 /** A routed request. */
-export interface RoutedRequest {
+interface RoutedRequest {
   request: Request;
   /** Path parameters, decoded; null for invalid percent-encoding. */
   params: Record<string, string | null>;
   /** The query string after the `?`, or an empty string. */
   queryText: string;
   exchange: Exchange;
+  /** Of the request's key, token or session; there is none under `/account`. */
   principal: Principal;
 }
 
 /**
- * Runs a route's operation and returns the response.
- * @throws {Problem} when the request is refused before its operation
+ * Carries out a request for a route and returns the response.
+ * @throws {Problem} when the request is refused before that
  */
-export async function handle(route: Route, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
+export async function handle(route: AnyRoute, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
   const { request, exchange, principal } = routed;
-  exchange.operation = route.operation;
-  checkScope(principal, route.operation);
+  exchange.operation = route.name;
+  const signedIn = isForPeople(route) ? identify(route, request, exchange, deps) : null;
+  if (!isForPeople(route)) checkScope(principal, route.operation);
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
@@ -84,12 +82,14 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const { preconditions } = route;
   const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
   const key = retryKey(route, headers);
-  const isBatch = isComposite(route.operation);
+  const isBatch = !isForPeople(route) && isComposite(route.operation);
   const limits = isBatch ? deps.batchLimits : deps;
   const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
   const parsed = isBatch ? await parseLargeBody(bytes, request.headers) : undefined;
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
-  const query = readQuery(route, routed.queryText);
+  // The issuer may send any query.
+  const query = route.by === "issuer" ? EMPTY : readQuery(route, routed.queryText);
+  if (isForPeople(route)) return carryOut(route, { ...routed, params, body, signedIn }, deps);
   const retry = key === null ? null : isBatch ? await retryOfLarge(key, routed, bytes) : retryOf(key, routed, bytes);
   const asked = { params, query, body, headers, principal, condition };
   const reply = await perform(route, asked, { request, exchange, retry }, deps);
@@ -175,11 +175,6 @@ async function performLong(deps: HandleDeps, request: Request, asked: OperationR
 /** The parts of a route that describe its requests. */
 type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
 
-/** Returns the validated body of a request. @throws {Problem} */
-export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {
-  return checkBody(form, request, await takeBytes(form, request, limits));
-}
-
 async function takeBytes(form: RequestForm, request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const read = form.bodyOptional ? readOptionalBody : readBody;
   try {
@@ -198,7 +193,7 @@ function checkBody(route: RequestForm, request: Request, bytes: Uint8Array, pars
   return validator.parse(parsed ?? parseBody(bytes, request.headers), route.explain);
 }
 
-export function readQuery(route: RequestForm, text: string): unknown {
+function readQuery(route: RequestForm, text: string): unknown {
   if (route.query !== null) return route.query.parseQuery(text);
   if (text === "") return EMPTY;
   const [name] = parseQuery(text).keys();

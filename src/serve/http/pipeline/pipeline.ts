@@ -1,11 +1,10 @@
 /** The steps of every request: id, authentication, response, log entry. */
 
 import { problemResponse } from "../../../api/problem-document.ts";
-import type { Route } from "../../../api/route.ts";
+import type { AnyRoute, Route } from "../../../api/route.ts";
 import { isOfKey, type Principal } from "../../../core/writer/contract.ts";
 import { messageOf } from "../../../failure.ts";
-import { isLoopback, type Networks } from "../../../networks.ts";
-import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
+import { isLoopback } from "../../../networks.ts";
 import { Problem } from "../../../problem.ts";
 import type { PublicState } from "../documents/pages.ts";
 import { metadataAddress } from "../mcp/resource-metadata.ts";
@@ -42,8 +41,6 @@ export interface AppDeps extends HandleDeps, PublicState {
   allowsFrom?(principal: Principal, address: () => string): boolean;
   /** The names of this server, which the endpoints of MCP require; absent when requests may name any host. */
   ownHosts?: OwnHosts;
-  /** Accounts and their sessions. Without them there are no account routes. */
-  accounts?: AccountDeps;
   /** Called after every response, or only for the statuses that `logs` accepts. */
   log(entry: RequestLogEntry): void;
   logs?(status: number): boolean;
@@ -64,10 +61,6 @@ export interface AppDeps extends HandleDeps, PublicState {
   isCrowded?(peer: () => string): boolean;
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
-  /** With TLS off, the proxies that may send requests. */
-  trustedProxies?: Networks;
-  /** Returns the address of a request's peer. Needed with `trustedProxies`. */
-  peerOf?(request: Request): string | null;
 }
 
 /** A routed request. */
@@ -239,8 +232,8 @@ export class Pipeline {
     if (trustedProxies !== undefined) requireHttps(trustedProxies, peerOf?.(request) ?? null, headers);
   }
 
-  /** Responds to a request for an operation. */
-  async operate(route: Route, routed: Routed): Promise<Response> {
+  /** Responds to a request for a route. */
+  async operate(route: AnyRoute, routed: Routed): Promise<Response> {
     const { exchange, qi } = routed;
     exchange.route = route.path;
     try {

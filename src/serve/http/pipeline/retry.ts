@@ -1,9 +1,9 @@
 /** `Idempotency-Key`: identifies a request, so that its repetition is recognised. */
 import { createHash, type Hash } from "node:crypto";
 import { PRECONDITION_HEADERS } from "../../../api/precondition.ts";
-import type { Route } from "../../../api/route.ts";
+import type { AnyRoute } from "../../../api/route.ts";
 import type { Principal, Retry } from "../../../core/writer/contract.ts";
-import { isStream } from "../../../operations.ts";
+import { isStream, type OperationName } from "../../../operations.ts";
 import { invalid } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
 import type { Exchange } from "./exchange.ts";
@@ -22,21 +22,17 @@ const ID_BYTES = 16;
  * @throws {Problem} for a malformed key, and for a request whose answer cannot be stored
  */
 export function retryKey(
-  { method, operation, retryable }: Pick<Route, "method" | "operation" | "retryable">,
+  route: Pick<AnyRoute, "method" | "retryable"> & { operation?: OperationName },
   headers: Headers,
 ): string | null {
-  if (method === "GET" && !isStream(operation)) return null;
+  const { method, operation, retryable } = route;
+  if (method === "GET" && (operation === undefined || !isStream(operation))) return null;
   const key = headers.get(HEADER);
   if (key === null) return null;
   if (!retryable || method === "GET") throw notStored();
   if (!KEY.test(key))
     throw invalid("Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.", HEADER);
   return key;
-}
-
-/** Refuses a key for a request whose answer shows a secret, or belongs to one session. @throws {Problem} */
-export function refuseRetryKey(headers: Headers): void {
-  if (headers.has(HEADER)) throw notStored();
 }
 
 const notStored = () =>

@@ -1,15 +1,14 @@
 /** The OpenAPI document of `/account`, for sessions of people. */
 
+import type { AccountRoute } from "../../../../api/route.ts";
 import { SESSION_COOKIE } from "../../../../api/session.ts";
 import type { JsonObject } from "../../../../json.ts";
-import type { Action } from "../../../../ops/accounts/routes/action.ts";
 import { exportTrail } from "../../../../ops/audit/routes.ts";
 import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
-import type { Components } from "./components.ts";
-import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
+import { type Described, describedRoute, documentJson, INFO, requestBodyOf } from "./document.ts";
 import { OPENAPI_PATH } from "./page.ts";
 import { pathParameters } from "./parameters.ts";
-import { actionResponses, responsesOf } from "./responses.ts";
+import { responsesOf } from "./responses.ts";
 
 const ABOUT = {
   info: {
@@ -29,31 +28,17 @@ const ABOUT = {
 const SESSION = { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "A person's session." };
 
 /** Returns the document as JSON text. It is slow, so call it once. */
-export function accountJson(actions: readonly Action[]): Promise<string> {
-  const described = actions.map((action) => ({
-    ...action,
-    describe: (components: Components) => describeAction(action, components),
-  }));
+export function accountJson(routes: readonly AccountRoute[]): Promise<string> {
+  const described = routes.map((route) => describedRoute(route, tagOf(route), recordedAs(route)));
   return documentJson(ABOUT, { Session: SESSION }, [...described, DOWNLOAD]);
 }
 
-function describeAction(action: Action, components: Components): JsonObject {
-  const { name, summary, description, recordedAs = [], path, isPublic } = action;
-  const recorded = recordedAs.map((operation) => `\`${operation}\``).join(" or ");
-  const operation = `account.${name}`;
-  return {
-    operationId: camelCase(operation),
-    tags: [tagOf(action)],
-    summary,
-    description: recorded === "" ? description : `${description}\n\nRecorded as ${recorded}.`,
-    ...(isPublic && { security: [] }),
-    parameters: pathParameters(path),
-    ...requestBodyOf(action, operation, components),
-    responses: actionResponses(action, operation, components),
-  };
+function recordedAs(route: AccountRoute): string {
+  const names = route.recordedAs.map((operation) => `\`${operation}\``).join(" or ");
+  return names === "" ? "" : `Recorded as ${names}.`;
 }
 
-function tagOf({ path }: Action): string {
+function tagOf({ path }: AccountRoute): string {
   if (!path.startsWith("/account/workspaces")) return "Account";
   return path.includes("/keys") ? "Keys" : "Workspaces";
 }
@@ -62,9 +47,7 @@ const DOWNLOAD: Described = {
   method: "POST",
   path: DOWNLOAD_PATH,
   describe(components) {
-    const body = requestBodyOf(exportTrail, exportTrail.operation, components) as {
-      requestBody: { content: JsonObject };
-    };
+    const body = requestBodyOf(exportTrail, components) as { requestBody: { content: JsonObject } };
     return {
       operationId: "accountExport",
       tags: ["Workspaces"],
@@ -76,7 +59,7 @@ const DOWNLOAD: Described = {
         required: true,
         content: { "application/x-www-form-urlencoded": body.requestBody.content["application/json"] as JsonObject },
       },
-      responses: responsesOf(exportTrail, exportTrail.operation, components),
+      responses: responsesOf(exportTrail, components),
     };
   },
 };

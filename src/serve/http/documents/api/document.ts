@@ -6,10 +6,11 @@
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { exampleOf } from "../../../../api/example.ts";
-import type { CompiledEndpoint } from "../../../../api/route.ts";
+import type { AnyRoute, CompiledEndpoint } from "../../../../api/route.ts";
 import type { JsonObject } from "../../../../json.ts";
 import { Components, type OperationParts, pascalCase } from "./components.ts";
-import { withNames } from "./parameters.ts";
+import { parametersOf, withNames } from "./parameters.ts";
+import { responsesOf } from "./responses.ts";
 
 /** The beginning of both documents. */
 const HEAD = {
@@ -55,8 +56,24 @@ export async function documentJson(
   return (await app.handle(new Request(`http://localhost${SPEC_PATH}`))).text();
 }
 
+/** Returns the operation of a route. `more` follows its description. */
+export function describedRoute(route: AnyRoute, tag: string, more: string): Described {
+  const { method, path, name, summary, description, by } = route;
+  const describe = (components: Components) => ({
+    operationId: camelCase(name),
+    tags: [tag],
+    summary,
+    description: more === "" ? description : `${description}\n\n${more}`,
+    ...((by === "anyone" || by === "issuer") && { security: [] }),
+    parameters: parametersOf({ ...route, query: route.query?.schema }, components),
+    ...requestBodyOf(route, components),
+    responses: responsesOf(route, components),
+  });
+  return { method, path, describe };
+}
+
 /** Describes the body of a request. Its schema is a component, called after the operation unless it has a name. */
-export function requestBodyOf({ body, bodyOptional }: CompiledEndpoint, name: string, components: Components) {
+export function requestBodyOf({ body, bodyOptional, name }: CompiledEndpoint, components: Components) {
   if (body === null) return {};
   const schema = components.namedSchema(`${pascalCase(name)}Request`, body.schema);
   const content = { "application/json": { schema, example: exampleOf(body.schema, name) } };

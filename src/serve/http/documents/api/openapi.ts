@@ -2,15 +2,13 @@
 import { type TProperties, Type as t } from "@sinclair/typebox";
 import type { Route } from "../../../../api/route.ts";
 import { object } from "../../../../api/shapes.ts";
-import type { JsonObject } from "../../../../json.ts";
 import { SCOPES } from "../../../../operation-facts.ts";
 import { leavesNoTrace, partsOf, scopesOf } from "../../../../operations.ts";
 import type { Components } from "./components.ts";
-import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
+import { type Described, describedRoute, documentJson, INFO } from "./document.ts";
 import { MCP_OPERATIONS } from "./mcp.ts";
 import { ACCOUNT_API_PATH } from "./page.ts";
-import { parametersOf } from "./parameters.ts";
-import { probeResponses, responsesOf } from "./responses.ts";
+import { probeResponses } from "./responses.ts";
 
 const TAGS = [
   { name: "Agents", description: "All agents at a glance, and the switch that suspends one." },
@@ -46,43 +44,29 @@ export function openApiJson(routes: readonly Route[]): Promise<string> {
     tags: TAGS,
     security: [{ ApiKey: [] }],
   };
-  const described = routes.map((route) => ({
-    ...route,
-    describe: (components: Components) => describeRoute(route, components),
-  }));
+  const described = routes.map((route) => describedRoute(named(route), tagOf(route.operation), recordedAs(route)));
   return documentJson(about, { ApiKey: API_KEY }, [...described, ...MCP_OPERATIONS, ...PROBES]);
 }
 
-function describeRoute(route: Route, components: Components): JsonObject {
-  const { summary, description } = route;
-  const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
+/** The one operation with two paths is public below a workspace's id. */
+const named = (route: Route): Route =>
+  route.path.includes(":workspace_id") ? { ...route, name: `public.${route.operation}` } : route;
+
+/** Returns what an operation is recorded as, unless that follows from its name, and the scopes that allow it. */
+function recordedAs({ operation, variant }: Route): string {
+  const names = [...partsOf(operation), ...(variant === undefined ? [] : [variant.operation])];
   const quoted = names.map((name) => `\`${name}\``).join(" or ");
-  // A single name follows from the operationId, as the document's description says.
-  const recorded = leavesNoTrace(route.operation)
-    ? "Not recorded. "
-    : names.length > 1
-      ? `Recorded as ${quoted}. `
-      : "";
-  const allowed = scopesOf(route.operation);
+  const recorded = leavesNoTrace(operation) ? "Not recorded. " : names.length > 1 ? `Recorded as ${quoted}. ` : "";
+  const allowed = scopesOf(operation);
   const scopes = allowed.length === SCOPES.length ? ["any"] : allowed;
-  // The one operation with two paths is public below a workspace's id.
-  const name = route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation;
-  return {
-    operationId: camelCase(name),
-    tags: [tagOfOperation(route.operation)],
-    summary,
-    description: `${description}\n\n${recorded}Scopes: ${scopes.join(", ")}.`,
-    parameters: parametersOf({ ...route, query: route.query?.schema }, components),
-    ...requestBodyOf(route, name, components),
-    responses: responsesOf(route, name, components),
-  };
+  return `${recorded}Scopes: ${scopes.join(", ")}.`;
 }
 
 /**
  * Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`, `Policies` for
  * `policy.check`.
  */
-function tagOfOperation(operation: string): string {
+function tagOf(operation: string): string {
   const [word = ""] = operation.replace(/y\./, ".").split(".");
   return TAGS.find(({ name }) => name.toLowerCase().startsWith(word))?.name as string;
 }

@@ -2,7 +2,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { exampleOf } from "../../../../api/example.ts";
 import { AgentId } from "../../../../api/fields.ts";
-import type { Route } from "../../../../api/route.ts";
+import type { CompiledEndpoint } from "../../../../api/route.ts";
 import { inQuery } from "../../../../api/validate.ts";
 import type { JsonObject } from "../../../../json.ts";
 import type { Components } from "./components.ts";
@@ -58,7 +58,7 @@ const RETRY_PARAMETER: JsonObject = {
 };
 
 /** The members of a route from which its parameters are made. */
-type Parts = Pick<Route, "path" | "headers" | "retryable"> & { query: TObject | undefined };
+type Parts = Pick<CompiledEndpoint, "path" | "headers" | "retryable"> & { query: TObject | undefined };
 
 /** Describes the parameters of a route: of its path, its query and its headers. */
 export function parametersOf({ path: routed, query, headers, retryable }: Parts, components: Components): JsonObject[] {

@@ -1,10 +1,9 @@
 /** Responses in the API's documents: success and every error. */
 import type { TSchema } from "@sinclair/typebox";
 import type { HeaderName } from "../../../../api/headers.ts";
-import type { Route } from "../../../../api/route.ts";
+import { type AnyRoute, isForPeople, type ResponseDoc } from "../../../../api/route.ts";
 import type { JsonObject } from "../../../../json.ts";
 import { isStream, leavesNoTrace } from "../../../../operations.ts";
-import type { Action } from "../../../../ops/accounts/routes/action.ts";
 import type { ProblemCode } from "../../../../problem.ts";
 import { type Components, pascalCase } from "./components.ts";
 
@@ -28,59 +27,46 @@ export const ALWAYS: readonly ProblemCode[] = [
 ];
 
 /** The same under `/account`. */
-const ALWAYS_OF_ACTIONS = ALWAYS.filter(
+const ALWAYS_OF_PEOPLE = ALWAYS.filter(
   (code) => code !== "workspace_mismatch" && code !== "outcome_unknown" && !OF_RETRIES.includes(code),
 );
 
-/** Returns the `responses` of a route. Its answer is named after `name`, unless it has its own name. */
-export function responsesOf(route: Route, name: string, components: Components): JsonObject {
-  const { response, status } = route;
+/** Returns the `responses` of a route. Its answer is named after it, unless it has its own name. */
+export function responsesOf(route: AnyRoute, components: Components): JsonObject {
+  const { response, status, name, method, retryable } = route;
   const sent: HeaderName[] = [];
-  if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
+  if (isRecorded(route)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
-  if (route.retryable) sent.push("Idempotent-Replayed");
+  if (retryable) sent.push("Idempotent-Replayed");
   if (response.compressed) sent.push("Content-Encoding", "Vary");
   sent.push(...(response.sends ?? []));
-  const { mediaType = "application/json", otherTypes = [] } = response;
-  const content = { [mediaType]: answer(response.schema, name, components) };
-  for (const type of otherTypes) content[type] = { schema: { type: "string" } };
-  const good = { description: response.description, ...components.headers(sent), content };
-  const notModified = () => ({ description: "The entity tag still matches.", ...components.headers(sent) });
+  const headers = components.headers(sent);
+  const notModified = () => ({ description: "The entity tag still matches.", ...headers });
+  const usual = isForPeople(route) ? ALWAYS_OF_PEOPLE : ALWAYS;
   return {
-    [status]: good,
-    ...(route.method === "GET" && response.etag && { 304: components.response("NotModified", notModified) }),
-    ...components.problems(ownProblems(route), ALWAYS),
+    [status]: { description: response.description, ...headers, ...contentOf(response, name, components) },
+    ...(method === "GET" && response.etag && { 304: components.response("NotModified", notModified) }),
+    ...components.problems(ownProblems(route), usual),
   };
 }
 
-/** Returns the problems that are specific to an operation. */
-function ownProblems({ operation, problems }: Route): readonly ProblemCode[] {
-  // A recorded stream may fail to start.
-  const own = problems.filter((code) => !OF_RETRIES.includes(code));
-  return ["invalid_request", ...own, ...(isStream(operation) ? (["unavailable"] as const) : [])];
+function contentOf(response: ResponseDoc, name: string, components: Components): JsonObject {
+  const { schema, mediaType = "application/json", otherTypes = [] } = response;
+  if (schema === undefined) return {};
+  const content: JsonObject = { [mediaType]: answer(schema, name, components) };
+  for (const type of otherTypes) content[type] = { schema: { type: "string" } };
+  return { content };
 }
 
-/** Returns the `responses` of a route of `/account`. */
-export function actionResponses(action: Action, name: string, components: Components): JsonObject {
-  const { response, status, recordedAs, setsCookies, redirects, problems } = action;
-  const sent: HeaderName[] = [];
-  if (redirects) sent.push("Location");
-  if (recordedAs !== undefined) sent.push("X-Audit-Id");
-  if (setsCookies) sent.push("Set-Cookie");
-  const headers = components.headers(sent);
-  const good =
-    response === undefined
-      ? redirects
-        ? { 303: { description: "Where the browser goes.", ...headers } }
-        : { 204: { description: "Done.", ...headers } }
-      : {
-          [status]: {
-            description: response.description,
-            ...headers,
-            content: { "application/json": answer(response.schema, name, components) },
-          },
-        };
-  return { ...good, ...components.problems(["invalid_request", ...problems], ALWAYS_OF_ACTIONS) };
+const isRecorded = (route: AnyRoute): boolean =>
+  isForPeople(route) ? route.recordedAs.length > 0 : !leavesNoTrace(route.operation);
+
+/** Returns the problems that are specific to a route. */
+function ownProblems(route: AnyRoute): readonly ProblemCode[] {
+  const own = route.problems.filter((code) => !OF_RETRIES.includes(code));
+  // A recorded stream may fail to start.
+  const ofStream: ProblemCode[] = !isForPeople(route) && isStream(route.operation) ? ["unavailable"] : [];
+  return ["invalid_request", ...own, ...ofStream];
 }
 
 /** Returns the `responses` of a probe. */
