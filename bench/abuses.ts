@@ -13,7 +13,9 @@ interface Abuse {
   run(ask: Ask, round: number, checkpointId: string): Promise<Response>;
 }
 
-const LARGE = "A note about the harbour. ".repeat(Math.floor(MIB / 26));
+/** Four of these, or a thousand of those, are a body of the largest size. */
+const LARGE = "A note about the harbour. ".repeat(40_000);
+const MEDIUM = "A note about the harbour. ".repeat(155);
 const EXPENSIVE = "Authorization: Basic ".repeat(Math.floor(MIB / 21));
 
 export const ABUSES: readonly Abuse[] = [
@@ -36,18 +38,36 @@ export const ABUSES: readonly Abuse[] = [
       }),
   },
   {
-    name: "2 batches of 15 MiB",
+    name: "2 batches of 4 MiB",
     clients: 2,
     run: (ask, round) =>
       ask("POST", "/v1/data/batch", {
         agent_id: "large",
-        operations: Array.from({ length: 15 }, (_, i) => ({ op: "write", key: `l${round % 2}/${i}`, value: LARGE })),
+        operations: Array.from({ length: 4 }, (_, i) => ({ op: "write", key: `l${round % 2}/${i}`, value: LARGE })),
       }),
   },
   {
-    name: "8 lists of 8 MiB",
+    name: "4 batches of 4 MiB in 1,000 entries",
+    clients: 4,
+    run: (ask, round) =>
+      ask("POST", "/v1/data/batch", {
+        agent_id: "large",
+        operations: Array.from({ length: 1_000 }, (_, i) => ({
+          op: "write",
+          key: `m${round % 4}/${i}`,
+          value: MEDIUM,
+        })),
+      }),
+  },
+  {
+    name: "8 lists of 4 MiB",
     clients: 8,
-    run: (ask) => ask("GET", "/v1/data/list?agent_id=a&include_values=true&limit=128"),
+    run: (ask) => ask("GET", "/v1/data/list?agent_id=a&include_values=true&limit=64"),
+  },
+  {
+    name: "8 queries of 4 MiB",
+    clients: 8,
+    run: (ask) => ask("POST", "/v1/data/query", { agent_id: "a", include_values: true, limit: 64 }),
   },
   { name: "8 verifications", clients: 8, run: (ask) => ask("POST", "/v1/audit/verify", { scope: "workspace" }) },
   {

@@ -190,8 +190,7 @@ const SETTINGS = {
     2 * MINUTE_MS,
     "time in which the body of a request must arrive",
   ),
-  max_body: setting(within(MIB / 16, 64 * MIB, size), 2 * MIB, "largest request body"),
-  max_batch_body: setting(within(MIB / 16, 64 * MIB, size), 16 * MIB, "largest request body of a batch"),
+  max_body: setting(within(MIB / 16, 64 * MIB, size), 4 * MIB, "largest request body"),
   quota_entries: setting(
     within(0, 1_000_000_000_000, integer),
     0,

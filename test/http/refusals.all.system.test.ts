@@ -39,7 +39,7 @@ const refusal = (
 };
 
 const REFUSALS: readonly Refusal[] = [
-  refusal(413, "POST /v1/data/write", { size: 3_000_000 }),
+  refusal(413, "POST /v1/data/write", { size: 5_000_000 }),
   refusal(413, "POST /v1/data/batch", { size: 20_000_000 }),
   refusal(401, "POST /v1/data/batch", { key: "wrong" }),
   refusal(401, "PUT /v1/config/a", { key: "none" }),
@@ -48,7 +48,7 @@ const REFUSALS: readonly Refusal[] = [
   refusal(405, "PATCH /v1/data/write"),
   refusal(415, "POST /v1/data/write", { type: "text/plain" }),
   refusal(401, "POST /v1/mcp", { key: "wrong" }),
-  refusal(413, "POST /v1/mcp/agents/a", { size: 3_000_000 }),
+  refusal(413, "POST /v1/mcp/agents/a", { size: 5_000_000 }),
   refusal(401, "POST /account/workspaces", { key: "none" }),
   refusal(401, "POST /v1/data/batch", { key: "wrong", port: "proxied" }),
   refusal(403, "POST /account/sign-in", { key: "none", port: "proxied" }),
@@ -58,12 +58,12 @@ const REFUSALS: readonly Refusal[] = [
 
 /** Refusals by the node that serves the workspace, to which another one forwards the request. */
 const FORWARDED: readonly Refusal[] = [
-  refusal(413, "POST /v1/data/write", { size: 3_000_000, port: "node" }),
+  refusal(413, "POST /v1/data/write", { size: 5_000_000, port: "node" }),
   refusal(413, "POST /v1/data/batch", { size: 20_000_000, port: "node" }),
   refusal(404, "POST /v1/nothing", { port: "node" }),
   refusal(405, "PATCH /v1/data/write", { port: "node" }),
   refusal(415, "PUT /v1/config/a", { type: "text/plain", port: "node" }),
-  refusal(413, "POST /v1/mcp/agents/a", { size: 3_000_000, port: "node" }),
+  refusal(413, "POST /v1/mcp/agents/a", { size: 5_000_000, port: "node" }),
 ];
 
 /** A refused request as one client sends it. */

@@ -62,7 +62,7 @@ describe("what is refused", () => {
       "unsupported_media_type",
       "Content-Type",
     ],
-    ["too large a body", write({ value: long(2 * 1024 * 1024) }), 413, "payload_too_large"],
+    ["too large a body", write({ value: long(4 * 1024 * 1024) }), 413, "payload_too_large"],
     [
       "no body",
       { method: "POST", path: "/v1/data/write", headers: { "content-type": "application/json" } },

@@ -115,6 +115,16 @@ test("a step that fans out has more writes than a batch takes", async () => {
   expect(tuple?.pendingWrites).toEqual(writes.map(([channel, at]) => ["task", channel, at]));
 });
 
+test("a step whose writes are larger than a body", async () => {
+  const one = await saver.createCheckpointer();
+  const config = { configurable: { thread_id: "large", checkpoint_ns: "" } };
+  const put = await one.put(config, emptyCheckpoint(), { source: "loop", step: 1, parents: {} }, {});
+  const writes = Array.from({ length: 9 }, (_, at): [string, string] => ["sent", `${at} é `.repeat(100_000)]);
+  expect(await requestsOf(() => one.putWrites(put, writes, "task"))).toBe(2);
+  const tuple = await one.getTuple(config);
+  expect(tuple?.pendingWrites).toEqual(writes.map(([channel, text]) => ["task", channel, text]));
+});
+
 describe("the store for LangGraph", () => {
   const people = [
     [["users", "1"], "ana", { name: "Ana", age: 30, active: true, tags: ["x"], "a.b": 1 }],

@@ -80,7 +80,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
     ["a key that its workspace does not have", "invented"],
   ] as const)("%s: 401 whatever is sent", async (_what, text) => {
     const key = text === "invented" ? generateApiKey(workspace.id, new RandomPool()) : text;
-    for (const body of [{}, { body: "{" }, { body: "x".repeat(3 * 1024 * 1024) }]) {
+    for (const body of [{}, { body: "{" }, { body: "x".repeat(5 * 1024 * 1024) }]) {
       const sent = { ...requestTo(route, "mine"), ...body, key };
       if (sent.method === "GET") delete (sent as { body?: unknown }).body;
       const { status, code, recorded } = await outcome(clients.full, sent);

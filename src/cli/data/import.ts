@@ -10,11 +10,11 @@ import { detectorWords } from "../../screen/detectors.ts";
 import { complaintOf, type DaemonApi, requireGood } from "./api.ts";
 import { StateFile } from "./state-file.ts";
 
-/** The most lines of a batch, and its size, bytes: far below `max_batch_body`. */
+/** The most lines of a batch, and its size, bytes: below `max_body`. */
 const BATCH_LINES = 500;
 const BATCH_BYTES = 2 * 1024 * 1024;
-/** The longest line of an entry, bytes: a value has up to 1 MiB, and JSON makes it at most six times as long. */
-const LINE_BYTES = 8 * 1024 * 1024;
+/** The longest line of an entry, bytes: what `max_body` allows, and what a batch of one entry adds to it. */
+const LINE_BYTES = 4 * 1024 * 1024 - 4 * 1024;
 
 /** The most refused lines that are kept with their reasons. */
 export const MAX_SHOWN = 1_000;

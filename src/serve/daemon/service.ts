@@ -267,7 +267,6 @@ function appDeps(
     randomBytes: (length) => random.take(length),
     maxBodyBytes: settings.max_body,
     bodyTimeoutMs: settings.request_timeout,
-    batchLimits: { maxBodyBytes: settings.max_batch_body, bodyTimeoutMs: settings.request_timeout },
     requestsPerSecond: settings.rate_limit,
     addressRequestsPerSecond:
       settings.tls === "off" || isReachedDirectly(settings, settings.listen) ? settings.address_rate_limit : 0,

@@ -151,7 +151,10 @@ async function inTime(reading: Promise<Uint8Array>, timeoutMs: number): Promise<
 }
 
 function tooLarge(maxBytes: number): Problem {
-  return new Problem("payload_too_large", `Send a body of at most ${maxBytes} bytes.`);
+  return new Problem(
+    "payload_too_large",
+    `A body has at most ${maxBytes} bytes here. Send less at once: divide a batch into several requests.`,
+  );
 }
 
 function tooSlow(timeoutMs: number): Problem {

@@ -45,8 +45,6 @@ const NO_BYTES = new Uint8Array();
 /** The parts of the daemon that handle requests. */
 export interface HandleDeps extends BodyLimits, PeopleDeps {
   workspaces: WorkspaceClient;
-  /** The limits of the body of a composite operation. */
-  batchLimits: BodyLimits;
   /** Turns the idle timeout of a connection off for a slow response, and on again. */
   setPatience?(request: Request, patient: boolean): void;
   /** A monotonic clock in milliseconds. */
@@ -83,8 +81,7 @@ export async function handle(route: AnyRoute, routed: RoutedRequest, deps: Handl
   const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
   const key = retryKey(route, headers);
   const isBatch = !isForPeople(route) && isComposite(route.operation);
-  const limits = isBatch ? deps.batchLimits : deps;
-  const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
+  const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, deps);
   const parsed = isBatch ? await parseLargeBody(bytes, request.headers) : undefined;
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   // The issuer may send any query.
