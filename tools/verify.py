@@ -1744,7 +1744,7 @@ def check_tables(db, trust, logs, filed, workspace):
             check_last_seals(log)
     findings.finish()
     by_key = by_key if trust.keys else None
-    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'answers'").fetchone() and db.execute("SELECT 1 FROM answers").fetchone():
+    if db.execute("SELECT 1 FROM answers").fetchone():
         said += ". Not covered: answers (what a repeated request is answered)"
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('search_texts', 'search_vectors') AND type = 'table'").fetchone():
         said += ". Not covered: search indexes (what a search finds, and in which order)"
@@ -1998,9 +1998,7 @@ def check_rows(db, log, history, findings):
         check_agent_rows(db, log, agents)
     for table, columns in TABLES.items():
         names = columns.split()
-        stored = {name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))}
-        columns = ", ".join(name if name in stored or name != "expires_at" else "NULL" for name in names)
-        tables[table] = [dict(zip(names, row)) for row in db.execute(f"SELECT {columns} FROM {table}")]
+        tables[table] = [dict(zip(names, row)) for row in db.execute(f"SELECT {', '.join(names)} FROM {table}")]
         for row in tables[table]:
             if row["agent"] in agents:
                 getattr(agents[row["agent"]], table).append(row)
@@ -2493,8 +2491,6 @@ COVERED = {  # the columns of control.db that events cover
     "members": "workspace_id account_id role joined_at",
     "links": "id " + LINK_COLUMNS,
 }
-SOME = object()  # in a column that an event states: anything but NULL
-
 
 def moment(value):
     """A time as control.db stores it, in milliseconds; None and what is not stated stay."""
@@ -2525,7 +2521,7 @@ def in_form(table, row):
 
 
 def control_changes(event, said):
-    """The rows of control.db that an event states: (table, id, kind, columns, columns that were NULL before)."""
+    """The rows of control.db that an event states: (table, id, kind, columns)."""
     operation, actor, workspace = event["operation"], event["actor"], event["workspace_id"]
 
     def columns(names, **others):
@@ -2535,60 +2531,54 @@ def control_changes(event, said):
     account = said.get("account_id")
     link = said.get("invitation_id")
     if operation == "workspace.create":
-        yield "workspaces", workspace, "add", columns("name", created_by=actor, second_factor_since=None), ()
+        yield "workspaces", workspace, "add", columns("name", created_by=actor, second_factor_since=None)
         if actor.startswith("usr_"):  # a person owns the workspace that they create
-            yield "members", actor, "add", {"role": "owner"}, ()
+            yield "members", actor, "add", {"role": "owner"}
     elif operation == "workspace.change":
-        yield "workspaces", workspace, "set", columns("second_factor_since"), ()
+        yield "workspaces", workspace, "set", columns("second_factor_since")
     elif operation == "account.create_workspace":
-        yield "workspaces", said.get("created_workspace_id"), "name", {}, ()
+        yield "workspaces", said.get("created_workspace_id"), "name", {}
     elif operation in ("key.create", "key.rotate"):
         if operation == "key.rotate":
             old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
-            yield "api_keys", said.get("replaces"), "set", old, ("replaced_by", "revoked_at")
+            yield "api_keys", said.get("replaces"), "set", old
         none = dict.fromkeys(("revoked_at", "revoked_by", "replaced_by"))
         key = columns("label scope agents networks created_at expires_at", workspace_id=workspace, created_by=actor, **none)
-        key |= {name: list_text(key[name]) for name in ("agents", "networks") if name in key}
-        if "key_digest" in said:
-            key["digest"] = said["key_digest"]
-        yield "api_keys", said.get("key_id"), "add", key, ()
+        key |= {name: list_text(key.get(name)) for name in ("agents", "networks")} | {"digest": said.get("key_digest")}
+        yield "api_keys", said.get("key_id"), "add", key
     elif operation == "key.change":
-        yield "api_keys", said.get("key_id"), "set", {name: list_text(said[name]) for name in ("networks",) if name in said}, ("revoked_at",)
+        yield "api_keys", said.get("key_id"), "set", {"networks": list_text(said.get("networks"))}
     elif operation == "key.revoke":
-        columns_now = {"revoked_at": SOME, "revoked_by": actor} | columns("revoked_at")
-        yield "api_keys", said.get("key_id"), "set", columns_now, ("revoked_at",)
+        yield "api_keys", said.get("key_id"), "set", columns("revoked_at", revoked_by=actor)
     elif operation == "member.invite":
         none = dict.fromkeys(("account_id", "used_at", "used_by", "revoked_at"))
         row = columns("role label created_at expires_at", kind="invitation", workspace_id=workspace, drops_totp=0, created_by=actor, **none)
-        if "link_digest" in said:
-            row["digest"] = said["link_digest"]
-        yield "links", link, "add", row, ()
+        yield "links", link, "add", row | {"digest": said.get("link_digest")}
     elif operation == "member.uninvite":
-        yield "links", link, "put", {"revoked_at": SOME} | columns("revoked_at"), ("used_at", "revoked_at")
+        yield "links", link, "put", columns("revoked_at")
     elif operation == "member.join":
-        joined = columns("joined_at")
-        used = {"workspace_id": workspace, "used_by": account, "used_at": joined.get("joined_at", SOME), "revoked_at": None}
-        yield "links", link, "put", used, ("used_at", "revoked_at")
-        yield "members", account, "add", columns("role joined_at"), ()
+        used = {"workspace_id": workspace, "used_by": account, "used_at": moment(said.get("joined_at")), "revoked_at": None}
+        yield "links", link, "put", used
+        yield "members", account, "add", columns("role joined_at")
     elif operation == "member.change":
-        yield "members", account, "set", {"role": said.get("role")}, ()
+        yield "members", account, "set", {"role": said.get("role")}
     elif operation == "member.remove":
-        yield "members", account, "remove", {}, ()
+        yield "members", account, "remove", {}
     elif operation.startswith("sink.") and "sink_workspace_id" not in said:  # else the log of the workspace states it
         sink = columns("format settings_digest")
         sink |= {name: int(said[name]) for name in ("include_details", "enabled") if name in said}
         sink |= {"filter": jcs(said["filter"])} if "filter" in said else {}
         if operation == "sink.create":
             sink |= columns("type created_at", workspace_id=workspace, created_by=actor)
-            sink |= {"start": jcs(said["start"])} if "start" in said else {}
+            sink["start"] = jcs(said.get("start"))
         kind = {"sink.create": "add", "sink.remove": "remove"}.get(operation, "set")
-        yield "sinks", said.get("sink_id"), kind, {} if kind == "remove" else sink, ()
+        yield "sinks", said.get("sink_id"), kind, {} if kind == "remove" else sink
     elif operation == "account.add_passkey":
-        yield "passkeys", said.get("passkey_id"), "add", columns("account_id created_at credential_digest") | ({"rp_id": said["host"]} if "host" in said else {}), ()
+        yield "passkeys", said.get("passkey_id"), "add", columns("account_id created_at credential_digest", rp_id=said.get("host"))
     elif operation == "account.remove_passkey":
-        yield "passkeys", said.get("passkey_id"), "remove", {}, ()
+        yield "passkeys", said.get("passkey_id"), "remove", {}
     elif operation == "account.reset_password" and said.get("second_factor_ended") is True:
-        yield "passkeys", account, "clear", {}, ()
+        yield "passkeys", account, "clear", {}
 
 
 CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_workspace", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
@@ -2601,13 +2591,12 @@ class ControlEvent:
         self.seq, self.id, self.operation, self.time = event["seq"], event["id"], event["operation"], event["timestamp"]
         self.actor, self.said, self.restore, self.left_out = event["actor"], said, None, set()
         if self.operation == "log.restore":
-            # One that says when it revoked links brought control.db to what the log states.
             self.restore = said.get("backup_created_at") or "", moment(said.get("links_revoked_at"))
             left_out = said.get("workspaces_left_out")
             self.left_out = set(map(str, left_out)) if isinstance(left_out, list) else set()
         self.changes = [change for change in control_changes(event, said) if isinstance(change[1], str)]
         if self.restore and self.restore[1] is not None:
-            self.changes += [(row["table"], row["id"], "remove", {}, ()) for row in said["rows_left_out"]]
+            self.changes += [(row["table"], row["id"], "remove", {}) for row in said["rows_left_out"]]
 
 
 def row_name(table, row, workspace):
@@ -2622,19 +2611,16 @@ def differs(state, row):
 
 
 def wrong_columns(state, row):
-    wrong = lambda name, value: row[name] is None if value is SOME else row[name] != value
-    return [name for name, value in state.items() if name in row and wrong(name, value)]
+    return [name for name, value in state.items() if row.get(name) != value]
 
 
 def distinct(states):
     return [state for at, state in enumerate(states) if state not in states[:at]]
 
 
-def windows(log, backup_time):
-    """When a backup began to be made, and the events since then that its control.db need not have seen."""
-    ends = [(event.restore[0], at) for at, event in enumerate(log.control) if event.restore and event.restore[1] is None]
-    for time, end in ends + ([(backup_time, len(log.control))] if backup_time is not None else []):
-        yield time, list(itertools.dropwhile(lambda event: event.time < time, log.control[:end]))
+def beside_backup(log, backup_time):
+    """The events since a backup began to be made, which its control.db need not have seen."""
+    return list(itertools.dropwhile(lambda event: event.time < backup_time, log.control)) if backup_time is not None else []
 
 
 def workspaces_named(log, backup_time):
@@ -2649,62 +2635,34 @@ def workspaces_named(log, backup_time):
 
 def expected_rows(log, backup_time, after):
     """The states of which each row must be in one. Optional events are those that control.db need not have seen:
-    recorded beside a backup (also before its restore by an older version), or while this was read, or in contradiction
-    to others (older versions recorded refused acts)."""
-    optional = {event for event in log.control if event.seq > after}
-    optional.update(event for _, events in windows(log, backup_time) for event in events)
-    while True:
-        rows, doubtful = replay_control(log, optional)
-        if doubtful <= optional:
-            return rows
-        optional |= doubtful
-
-
-def replay_control(log, optional):
-    rows, by, doubtful = {}, {}, set()
-
-    def owners():
-        return any(state and state.get("role") == "owner" for name, states in rows.items() if name[0] == "members" for state in states)
-
-    def fits(kind, unset, state):
-        if kind == "add":
-            return state is None
-        return kind == "put" if state is None else all(state.get(name) is None for name in unset)
-
+    recorded beside a backup, or while this was read."""
+    optional = {event for event in log.control if event.seq > after} | {*beside_backup(log, backup_time)}
+    rows, by = {}, {}
     for event in log.control:
-        if event.restore:  # a restore revokes the links that nobody has used; an older version did not say when
-            at = {"revoked_at": event.restore[1] or SOME}
+        if event.restore and event.restore[1] is not None:  # a restore revokes the links that nobody has used
+            at = {"revoked_at": event.restore[1]}
             for name in (name for name in rows if name[0] == "links"):
-                ended = [state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]]
-                rows[name] = distinct(ended if event.restore[1] else rows[name] + ended)
-        owned = owners() and not event.restore
+                rows[name] = distinct([state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]])
         changes = [change for change in event.changes if change[2] not in ("name", "clear")]
         for table, account, kind, *_ in event.changes:  # all rows of an account are removed
             if kind == "clear":
                 own = [name for name, states in rows.items() if name[0] == table and any(state and state.get("account_id") == account for state in states)]
-                changes += [(table, name[1], "remove", {}, ()) for name in own]
-        for table, row, kind, columns, unset in changes:
+                changes += [(table, name[1], "remove", {}) for name in own]
+        for table, row, kind, columns in changes:
             name = row_name(table, row, log.workspace)
             states = rows.get(name, [None])
-            if not any(fits(kind, unset, state) for state in states):
-                doubtful.update([event], by.get(name, [])[-1:])
             now = [None if kind == "remove" else columns if kind == "add" else (state or {}) | columns for state in states]
             rows[name] = distinct(states + now if event in optional else now)
             by.setdefault(name, []).append(event)
-        if owned and not owners():  # a workspace keeps an owner
-            gone = [seen for name, seen in by.items() if any(row[0] == "members" and row[1] == name[1] and row[3].get("role") == "owner" for one in seen for row in one.changes)]
-            doubtful.update([event], *(seen[-1:] for seen in gone))
-    return {name: (states, by.get(name, [])) for name, states in rows.items()}, doubtful
+    return {name: (states, by.get(name, [])) for name, states in rows.items()}
 
 
 def stored_rows(db):
     rows = {}
     installation = db.execute("SELECT id FROM workspaces WHERE created_by = 'system'").fetchone() or (None,)
     for table, names in COVERED.items():
-        present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
-        names = [name for name in names.split() if name in present]
-        for values in db.execute(f"SELECT {', '.join(names)} FROM {table}") if names else ():
-            row = {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names, values)}
+        for values in db.execute(f"SELECT {', '.join(names.split())} FROM {table}"):
+            row = {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names.split(), values)}
             store(rows, table, row | ({"workspace_id": installation[0]} if table == "passkeys" else {}))
     return rows
 
@@ -2799,7 +2757,7 @@ def check_control(db, logs, backup_time, again):
         findings.finish()  # it cannot be read, whatever else such a file seems to show
     check_schema(db, CONTROL_SCHEMAS)
     rows = stored_rows(db)
-    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
+    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall()
     for act in acts:
         with findings.section():
             findings.problems += check_act(act, logs, rows, backup_time)
@@ -2843,10 +2801,8 @@ def check_control(db, logs, backup_time, again):
         findings.problems.append(Undetermined("copied_while_written", words))
     findings.finish()
     pruned = f", {left_out} rows whose log is missing or not intact" if left_out else ""
-    since = {}
-    for time, events in (window for log in logs.values() if log for window in windows(log, backup_time)):
-        since[time] = since.get(time, 0) + sum(bool(event.changes) for event in events)
-    lag = "".join(f". {acts} acts since {time} may be missing in it" for time, acts in since.items())
+    acts = sum(bool(event.changes) for log in logs.values() if log for event in beside_backup(log, backup_time))
+    lag = f". {acts} acts since {backup_time} may be missing in it" if backup_time is not None else ""
     return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, progress of sinks, links of the operator{pruned}"
 
 

@@ -3,15 +3,13 @@
  * lack acts that were recorded until the logs were copied, and a revoked key or a removed member would come back. The
  * correct rows are those that the verifier expects (`src/verify/control/expected.ts`).
  */
-
 import type { ControlTable, Stated } from "../log/control-effects.ts";
 import type { RestoredControl } from "../log/restores.ts";
-import { ROLES } from "../ops/accounts/members.ts";
 import type { Connection } from "../store/connection.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { ControlEvent, ControlLog } from "../verify/control/events.ts";
 import { type ExpectedRow, expectedRows, type RowState } from "../verify/control/expected.ts";
-import { differences, finish, type PendingAct, type StoredRow, storedRows } from "../verify/control/stored.ts";
+import { differences, finish, type PendingAct, storedRows } from "../verify/control/stored.ts";
 
 /** A row that differed from what the log of its workspace states. */
 export interface ReappliedRow {
@@ -35,20 +33,18 @@ interface PlannedRow {
 export interface ReapplyPlan {
   rows: PlannedRow[];
   /**
-   * By workspace, the rows that cannot be made, since no event has the data of an account, or the digest of an old key.
+   * By workspace, the rows that cannot be made, since no event has the data of an account, or the settings of a sink.
    */
   leftOut: Map<string, RestoredControl["rowsLeftOut"]>;
 }
 
 /**
  * Compares the control database, with these pending acts finished, with what the logs state. Changes nothing.
- * @param copiedAt when the backup was begun, RFC 3339
  */
 export function planReapplying(
   connection: Connection,
   logs: readonly ControlLog[],
   finished: readonly PendingAct[],
-  copiedAt: string,
 ): ReapplyPlan {
   const stored = storedRows(connection);
   for (const act of finished) finish(stored, act);
@@ -61,7 +57,8 @@ export function planReapplying(
     const leftOut: RestoredControl["rowsLeftOut"] = [];
     for (const [name, row] of expectedRows(log, { backupCreatedAt: null, afterSeq: log.headSeq })) {
       const current = stored.get(name);
-      const state = stateOf(row, current, copiedAt);
+      // No event is optional, since the logs are complete: a row has one state.
+      const [state = null] = row.states;
       const columns = differences(state, current);
       if (columns?.length === 0) continue;
       if (state !== null && !canBring(row, state, columns, accounts)) {
@@ -109,31 +106,9 @@ export function reapply(connection: Connection, { rows }: ReapplyPlan): Reapplie
   });
 }
 
-/**
- * Returns the state that a row must have. A log of an older version may allow several states: the stored one is then
- * kept if the backup was begun after the row's last event, and otherwise the row gets the state with the fewest rights.
- */
-function stateOf({ states, events, table }: ExpectedRow, current: StoredRow | undefined, copiedAt: string): RowState {
-  const agreeing = states.find((state) => differences(state, current)?.length === 0);
-  const seen = events.every(({ event }) => event.timestamp < copiedAt);
-  if (agreeing !== undefined && (seen || states.length === 1)) return agreeing;
-  const possible = current === undefined || TABLES[table].isRemoved ? states : states.filter((state) => state !== null);
-  return possible.toSorted((a, b) => rightsOf(a) - rightsOf(b))[0] ?? null;
-}
-
-/** Orders the states of one row by how much they allow. */
-function rightsOf(state: RowState): number {
-  if (state === null) return 0;
-  if (state.revoked_at != null || state.used_at != null) return 1;
-  if (typeof state.expires_at === "number") return state.expires_at;
-  return Number.MAX_SAFE_INTEGER - ROLES.indexOf(state.role as never);
-}
-
 interface TableFacts {
   /** The columns of the primary key. */
   key: readonly string[];
-  /** Whether rows are ever removed. */
-  isRemoved: boolean;
   /** When a missing row can be made again: always, if its account exists, if the log has its digest, or never. */
   made: "always" | "account" | "digest" | "never";
   /** The column with the time when a row was made, which the first events of a workspace do not state. */
@@ -141,12 +116,12 @@ interface TableFacts {
 }
 
 const TABLES: Readonly<Record<ControlTable, TableFacts>> = {
-  workspaces: { key: ["id"], isRemoved: false, made: "always", since: "created_at" },
-  api_keys: { key: ["id"], isRemoved: false, made: "digest" },
-  members: { key: ["workspace_id", "account_id"], isRemoved: true, made: "account", since: "joined_at" },
-  links: { key: ["id"], isRemoved: false, made: "digest" },
-  sinks: { key: ["id"], isRemoved: true, made: "never" },
-  passkeys: { key: ["id"], isRemoved: true, made: "never" },
+  workspaces: { key: ["id"], made: "always", since: "created_at" },
+  api_keys: { key: ["id"], made: "digest" },
+  members: { key: ["workspace_id", "account_id"], made: "account", since: "joined_at" },
+  links: { key: ["id"], made: "digest" },
+  sinks: { key: ["id"], made: "never" },
+  passkeys: { key: ["id"], made: "never" },
 };
 
 /** Stores a row in a state. `columns` is null for a row that is missing or must be removed. */
@@ -158,7 +133,6 @@ function store(connection: Connection, row: ExpectedRow, state: RowState, column
   if (state === null) return void connection.run(`DELETE FROM ${table} ${where}`, key);
   const stated = (column: string): SqlValue => {
     const value = state[column] as Stated;
-    if (value === true) return timeOf(events.findLast((said) => column in said.columns)?.event);
     return column === "digest" ? Uint8Array.fromHex(value as string) : value;
   };
   if (columns !== null) {

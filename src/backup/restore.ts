@@ -169,7 +169,7 @@ async function restoreInto(
     if (placeOf(database) !== AT_HOME) settleAtHome(database);
   }
   const revokedAt = clock();
-  const { plan, installation } = await planControl(target, logs, manifest.created_at);
+  const { plan, installation } = await planControl(target, logs);
   // Only the log of the installation knows all workspaces.
   const tellers = new Set(plan.leftOut.has(installation) ? [installation] : plan.leftOut.keys());
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };

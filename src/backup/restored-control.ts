@@ -16,7 +16,7 @@ import { planReapplying, type ReapplyPlan, reapply } from "./reapply.ts";
  * Migrates the control database, and plans its corrections by the logs. To be called before the new epochs begin, since
  * their events state the plan. Acts that were pending when the database was copied are settled after that.
  */
-export async function planControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string) {
+export async function planControl(target: DataDirectory, logs: readonly ControlLog[]) {
   using control = ControlDatabase.open(target);
   const journal = fileJournal(target);
   const finished: PendingAct[] = [];
@@ -30,7 +30,7 @@ export async function planControl(target: DataDirectory, logs: readonly ControlL
     }
   }
   const kept = logs.filter(({ workspaceId }) => !dropped.has(workspaceId));
-  const plan = planReapplying(control.connection, kept, finished, copiedAt);
+  const plan = planReapplying(control.connection, kept, finished);
   return { plan, installation: findInstallation(control.connection)?.id ?? "" };
 }
 

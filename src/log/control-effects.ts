@@ -1,7 +1,6 @@
 /**
  * What events state about the control database: the rows that the tables of {@link ControlTable} must have after them.
- * `operations.ts` has the effect of each operation. Events of older versions have fewer details; columns that the
- * details do not state are left out.
+ * `operations.ts` has the effect of each operation. Columns that the details do not state are left out.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { ControlEffect } from "../operation-facts.ts";
@@ -13,8 +12,8 @@ import { canonicalJson } from "./jcs.ts";
 /** The tables of the control database that events cover. */
 export type ControlTable = "workspaces" | "api_keys" | "members" | "links" | "sinks" | "passkeys";
 
-/** The required content of a column: a value (bytes as hex), or anything except NULL (`true`). */
-export type Stated = string | number | null | true;
+/** The required content of a column; bytes as hex. */
+export type Stated = string | number | null;
 
 /** Columns by name. An absent column is not stated. */
 export type StatedColumns = Readonly<Record<string, Stated>>;
@@ -30,8 +29,6 @@ export interface RowChange {
    */
   kind: "add" | "set" | "put" | "remove" | "name" | "clear";
   columns: StatedColumns;
-  /** Columns that are NULL before the change. */
-  unset?: readonly string[];
 }
 
 /** Returns what an event changes in the control database. Empty for events that change nothing there. */
@@ -52,20 +49,15 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
   name_workspace: ({ created_workspace_id: id }) => [change("workspaces", id, "name", {})],
   create_key: (details, event) => [newKey(details, event)],
   rotate_key: (details, event) => [
-    {
-      ...change("api_keys", details.replaces, "set", {
-        replaced_by: details.key_id,
-        expires_at: timeOf(details.replaced_expires_at),
-      }),
-      unset: ["replaced_by", "revoked_at"],
-    },
+    change("api_keys", details.replaces, "set", {
+      replaced_by: details.key_id,
+      expires_at: timeOf(details.replaced_expires_at),
+    }),
     newKey(details, event),
   ],
-  change_key: ({ key_id: id, networks }) => [
-    { ...change("api_keys", id, "set", { networks: listText(networks) }), unset: ["revoked_at"] },
-  ],
+  change_key: ({ key_id: id, networks }) => [change("api_keys", id, "set", { networks: listText(networks) })],
   revoke_key: ({ key_id: id, revoked_at: at }, { actor }) => [
-    { ...change("api_keys", id, "set", { revoked_at: timeOf(at) ?? true, revoked_by: actor }), unset: ["revoked_at"] },
+    change("api_keys", id, "set", { revoked_at: timeOf(at), revoked_by: actor }),
   ],
   invite: ({ invitation_id: id, role, label, ...details }, { workspace_id, actor }) => [
     change("links", id, "add", {
@@ -84,19 +76,9 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
       revoked_at: null,
     }),
   ],
-  uninvite: ({ invitation_id: id, revoked_at: at }) => [
-    { ...change("links", id, "put", { revoked_at: timeOf(at) ?? true }), unset: ["used_at", "revoked_at"] },
-  ],
+  uninvite: ({ invitation_id: id, revoked_at: at }) => [change("links", id, "put", { revoked_at: timeOf(at) })],
   join: ({ invitation_id: link, account_id: account, role, joined_at: at }, { workspace_id }) => [
-    {
-      ...change("links", link, "put", {
-        workspace_id,
-        used_by: account,
-        used_at: timeOf(at) ?? true,
-        revoked_at: null,
-      }),
-      unset: ["used_at", "revoked_at"],
-    },
+    change("links", link, "put", { workspace_id, used_by: account, used_at: timeOf(at), revoked_at: null }),
     change("members", account, "add", { role, joined_at: timeOf(at) }),
   ],
   change_role: ({ account_id: account, role }) => [change("members", account, "set", { role })],

@@ -78,7 +78,7 @@ export interface DeclaredRestore {
   backupCreatedAt: string | null;
   /** SHA-256 of the backup's manifest. */
   backupDigest: string | null;
-  /** What it did to the control database; null in older versions, which left it as in the backup. */
+  /** What it did to the control database. */
   control: RestoredControl | null;
   /** The epoch that it begins; `malformed` when the members are not in order. */
   epoch: NewEpoch | "malformed" | null;

@@ -76,9 +76,8 @@ const Witness = object({
 });
 
 const Window = object({
-  since: t.String(),
-  until: nullable(t.String({ description: "The time of a restore; null for the end of the log." })),
-  acts: t.Integer({ minimum: 0, description: "The acts of this time that `control.db` may lack." }),
+  since: t.String({ description: "When the backup was begun, as its manifest says, which nobody signs." }),
+  acts: t.Integer({ minimum: 0, description: "The acts recorded since then, which its `control.db` may lack." }),
 });
 
 export const SourceReport = object({
@@ -104,7 +103,7 @@ export const SourceReport = object({
       description: "Given seals that a restore names as lost, so that they contradict nothing.",
     }),
   ),
-  windows: t.Optional(t.Array(Window)),
+  window: t.Optional(Window),
   not_covered: t.Optional(t.Array(t.String(), { description: "What this evidence cannot verify." })),
   problems: t.Array(ReportedProblem, { description: "The first 1,000." }),
 });

@@ -17,16 +17,9 @@ import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
-import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
-import { readHead } from "../../src/core/writer/head.ts";
-import { answered } from "../../src/core/writer/operation.ts";
 import { systemClock } from "../../src/ids.ts";
-import { sha256Hex } from "../../src/log/hash.ts";
-import { formatVerifierKey, parseVerifierKey, verifierKey } from "../../src/log/note.ts";
-import { LOG_RESTORE } from "../../src/log/seal.ts";
 import { Administration } from "../../src/ops/directory/administration.ts";
 import type { Change } from "../../src/ops/directory/changes.ts";
-import { cliPrincipal, withWriter } from "../../src/ops/directory/journal.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { COVERED } from "../../src/verify/control/stored.ts";
 import { governd } from "../cli/governd.ts";
@@ -545,7 +538,7 @@ describe("honest", () => {
     await restoreBackup({ backup: path, dataDir, sealKey: null, partial: false, clock: systemClock });
     const restored = await verified(dataDir);
     expect([restored.exits, restored.codes], restored.said).toEqual([[0, 0], []]);
-    // A restore by this version reapplies the logs.
+    // A restore reapplies the logs.
     expect((await governd(["verify", dataDir])).out).not.toContain("may be as before");
     expect(restored.said).not.toContain("may be missing");
     const missing = await verified(source.root);
@@ -568,62 +561,5 @@ describe("honest", () => {
       rmSync(workspaceFile(dataDirectory(root), base.workspaceId));
       expect((await verified(root)).exits).toEqual([1, 1]);
     }
-  });
-
-  compared("is a directory that was restored without its control database, which had not seen an act", async () => {
-    const source = dataDirectory(changed(() => {}));
-    const backupCreatedAt = new Date().toISOString();
-    await withParts(source, async (parts) => {
-      await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
-    });
-    await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
-      const { seq, hash } = readHead(connection);
-      const [text = ""] = connection.get<[string]>("SELECT verifier_key FROM seal_keys") ?? [];
-      const { name, publicKey } = parseVerifierKey(text);
-      const epoch = {
-        ...{ origin: `${name}/2`, previous_origin: name, signing_key: sha256Hex(publicKey) },
-        ...{ last_seal: null, lost_seals: [], lost_through: null },
-      };
-      const backup = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
-      const run = async () => answered(null, { ...backup, ...epoch }, "{}");
-      await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
-      connection.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [
-        seq + 1,
-        formatVerifierKey(verifierKey(epoch.origin, publicKey)),
-      ]);
-    });
-    using connection = openConnection(source.control);
-    for (const again of [false, true]) {
-      if (again)
-        connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
-      connection.truncateLog();
-      const { exits, codes, said } = await verified(source.root);
-      expect([exits, codes], said).toEqual([[0, 0], []]);
-      expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
-      const { out } = await governd(["verify", source.root]);
-      expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
-    }
-  });
-
-  compared("are logs of older versions, which recorded acts that were refused and fewer details", async () => {
-    const source = dataDirectory(changed(() => {}));
-    const { workspaceId, people, invitations, keys } = base;
-    await withParts(source, async ({ journal }) => {
-      const record = (operation: "member.join" | "member.change" | "key.rotate", actor: string, details: object) =>
-        journal.record(workspaceId, { operation, actor, details: { ...details } });
-      const join = { account_id: people.stranger, invitation_id: invitations.used, role: "member" };
-      await record("member.join", people.stranger, join);
-      await record("member.change", people.founder, {
-        account_id: people.founder,
-        role: "member",
-        role_before: "owner",
-      });
-      const rotated = { key_id: keys.first.replace(/.{4}$/, "0000"), label: null, scope: "agent", agents: null };
-      const replaced = { replaces: keys.limited, replaced_expires_at: "2030-01-01T00:00:00.000Z", expires_at: null };
-      await record("key.rotate", "cli", { ...rotated, ...replaced });
-    });
-    const { exits, codes, said } = await verified(source.root);
-    expect(exits, said).toEqual([0, 0]);
-    expect(codes).toEqual([]);
   });
 });

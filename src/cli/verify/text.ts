@@ -48,7 +48,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     );
   }
   if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
-  lines.push(...(report.windows ?? []).map(windowLine));
+  if (report.window !== undefined) lines.push(windowLine(report.window));
   lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
   if (range !== null) lines.push(...sealLines(report, range));
   if (range !== null || (report.kind === "export" && report.workspace_id !== null))
@@ -69,9 +69,8 @@ function agreement(agreeing: NonNullable<SourceResult["agreeing"]>): string {
 }
 
 /** `manifest.json` says when a backup was made, and nobody signs it, so the reader judges the time. */
-function windowLine({ since, until, acts }: NonNullable<SourceResult["report"]["windows"]>[number]): string {
-  const end = until === null ? "(created_at of manifest.json, not signed)" : `until the restore of ${until}`;
-  return `  may be as before them: rows of ${count(acts, "act")} recorded since ${since || "the beginning"} ${end}`;
+function windowLine({ since, acts }: NonNullable<SourceResult["report"]["window"]>): string {
+  return `  may be as before them: rows of ${count(acts, "act")} recorded since ${since} (created_at of manifest.json, not signed)`;
 }
 
 /** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */

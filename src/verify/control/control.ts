@@ -17,7 +17,7 @@ import type { SourceReport } from "../report-schema.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { damageObstacle, schemaProblem, unknownSchema, unreadable, withAnySchema } from "../sources.ts";
 import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
-import { type ExpectedRow, expectedRows, type Lag, windowsOf, workspacesNamed } from "./expected.ts";
+import { besideBackup, type ExpectedRow, expectedRows, type Lag, workspacesNamed } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** Data that no event records, whose changes cannot be detected. */
@@ -25,10 +25,9 @@ const NOT_COVERED = [
   "accounts: names, mail addresses, passwords and codes; what passkeys are called, and when they were used",
   "sessions, recovery_codes, devices",
   "identities at an issuer, and which roles its groups gave",
-  "sinks: how far each has come, and settings that an older version recorded without a digest",
+  "sinks: how far each has come",
   "links that create an account or set a password, and invitations that the operator made",
   "api_keys.last_used_at, workspaces.created_at, when a founder joined",
-  "the text of keys and invitations, and when acts were done, if an older version recorded them",
 ] as const;
 
 /** One workspace of the data directory. */
@@ -134,9 +133,9 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
   }
   const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
-  const windows = reportedWindows([...logs.values()], wish.backupCreatedAt);
+  const window = besideOf([...logs.values()], wish.backupCreatedAt);
   const obstacles = isBehind.size === 0 ? [] : [behindObstacle(isBehind.size, wish.backupCreatedAt ?? "")];
-  return resultOf(wish.path, problems, { notCovered, agreeing, windows, obstacles });
+  return resultOf(wish.path, problems, { notCovered, agreeing, window, obstacles });
 }
 
 /** Returns the rows of a backup that are in their state before acts that its logs have. */
@@ -168,18 +167,11 @@ async function missingWorkspaces(
   return problems;
 }
 
-/** Returns the windows of all logs, joined by backup. */
-function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: string | null) {
-  const found = logs.flatMap((log) => (log === null ? [] : windowsOf(log, backupCreatedAt)));
-  return [...Map.groupBy(found, ({ since }) => since)].map(([since, windows]) => {
-    const ends = windows.map(({ until }) => until);
-    const events = windows.flatMap((window) => window.events);
-    return {
-      since,
-      until: ends.includes(null) ? null : (ends.sort().at(-1) ?? null),
-      acts: events.filter(({ changes }) => changes.length > 0).length,
-    };
-  });
+/** Returns the acts of all logs that a backup may lack; null when this is not a backup. */
+function besideOf(logs: readonly (ControlLog | null)[], backupCreatedAt: string | null) {
+  if (backupCreatedAt === null) return null;
+  const events = logs.flatMap((log) => (log === null ? [] : besideBackup(log, backupCreatedAt)));
+  return { since: backupCreatedAt, acts: events.filter(({ changes }) => changes.length > 0).length };
 }
 
 /** Whether a row is that of the log of the installation, which is not shown as a workspace. */
@@ -307,14 +299,14 @@ function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: Readonly
 interface Found {
   notCovered: readonly string[];
   agreeing: SourceResult["agreeing"];
-  windows: NonNullable<SourceReport["windows"]>;
+  window: SourceReport["window"] | null;
   obstacles: readonly Obstacle[];
 }
 
 function resultOf(path: string, problems: readonly Problem[], found: Partial<Found> = {}): SourceResult {
-  const { notCovered = [], agreeing, windows = [], obstacles = [] } = found;
+  const { notCovered = [], agreeing, window = null, obstacles = [] } = found;
   return newResult(path, "control", {
-    report: { ...(windows.length > 0 && { windows }), not_covered: [...NOT_COVERED, ...notCovered] },
+    report: { ...(window && { window }), not_covered: [...NOT_COVERED, ...notCovered] },
     verdict: problems.length > 0 ? "tampered" : obstacles.length > 0 ? "undetermined" : "verified",
     problems: [
       ...obstacles.map(({ code, message }) => reportedObstacle(code, message)),

@@ -18,9 +18,9 @@ import type { Connection } from "../../store/connection.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
 import type { ControlEvent } from "./events.ts";
-import { holds, type RowState, rowName } from "./expected.ts";
+import { type RowState, rowName } from "./expected.ts";
 
-/** Columns by name; bytes as hex. A column that an older schema lacks is absent. */
+/** Columns by name; bytes as hex. */
 type Columns = Record<string, string | number | null>;
 
 export interface StoredRow {
@@ -110,9 +110,7 @@ export function storedRows(connection: Connection, only?: RowsOfOne): Map<string
   const rows = new Map<string, StoredRow>();
   const installation = installationOf(connection);
   for (const [table, covered] of Object.entries(COVERED) as [ControlTable, (typeof COVERED)[ControlTable]][]) {
-    const present = new Set(connection.all<[string]>(`SELECT name FROM pragma_table_info('${table}')`).flat());
-    const types = Object.entries(covered).filter(([column]) => present.has(column));
-    if (types.length === 0) continue;
+    const types = Object.entries(covered);
     const read = types.map(([column, type]) =>
       type === "integer" ? integer(column) : type === "bytes" ? `CAST(${column} AS BLOB)` : textBytes(column),
     );
@@ -182,7 +180,7 @@ function withDigest(table: ControlTable, columns: Columns): Columns {
  */
 export function differences(state: RowState, row: StoredRow | undefined): string[] | null {
   if (state === null || row === undefined) return state === null && row === undefined ? [] : null;
-  return Object.keys(state).filter((column) => !holds(state[column] as never, row.columns[column]));
+  return Object.keys(state).filter((column) => row.columns[column] !== state[column]);
 }
 
 /** An act that was decided but not finished. */
@@ -194,8 +192,6 @@ export interface PendingAct {
 
 /** Returns the pending acts, with null for one that is malformed. */
 export function pendingActs(connection: Connection): (PendingAct | null)[] {
-  const known = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'pending_acts'") !== undefined;
-  if (!known) return [];
   const columns = ["workspace_id", "event", "changes"].map(textBytes).join(", ");
   return connection.all<(Buffer | null)[]>(`SELECT ${columns} FROM pending_acts`).map((row) => {
     const [workspaceId = "", event = "", changes = ""] = row.map((bytes) => decodeText(bytes) ?? "");
