@@ -4,6 +4,8 @@ import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { systemClock } from "../../src/ids.ts";
 import { createLink } from "../../src/ops/accounts/links.ts";
 import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { eventually } from "../eventually.ts";
+import { FaultProxy, NO_FAULT } from "../support/fault-proxy.ts";
 import { LIBSQL_SERVER, LibsqlServer } from "../support/libsql-server.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
@@ -47,3 +49,33 @@ test.skipIf(LIBSQL_SERVER === null).each(Object.keys(OWN))(
     expect(two.generation.current).not.toBe(before);
   },
 );
+
+test.skipIf(LIBSQL_SERVER === null)("a change waits for a refresh that the server holds up", async () => {
+  await using server = await LibsqlServer.start();
+  await using network = await FaultProxy.start(server.url);
+  using first = temporaryDirectory();
+  using second = temporaryDirectory();
+  const { token: authToken, adminUrl, adminToken } = server;
+  const open = (path: string, url: string) =>
+    ControlDatabase.openShared(
+      ensureDataDirectory(path, { server: { url, authToken, adminUrl, adminToken, replicaUrls: [] } }),
+      () => {},
+    );
+  using one = await open(first.path, server.url);
+  using two = await open(second.path, network.url);
+  await change(one);
+
+  // Answers are late once the refresh has begun its transaction.
+  let asked = 0;
+  network.faults = () => (asked++ === 0 ? NO_FAULT : { kind: "delay_answer", ms: 200 });
+  const refresh = two.refresh();
+  await eventually("the refresh has a transaction", () => two.connection.inTransaction);
+  expect(two.isReplaced).toBe(false);
+  const done = change(two);
+  await refresh;
+  network.faults = () => NO_FAULT;
+  await done;
+  await one.refresh();
+  const [before, after] = [one, two].map(({ connection }) => connection.value<string>("SELECT number FROM commits"));
+  expect(before).toBe(after as string);
+});

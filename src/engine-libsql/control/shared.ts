@@ -10,6 +10,7 @@ import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { type Migration, newestSchema } from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
+import type { MaybePromise } from "../../store/transaction.ts";
 import { WorkingCopy } from "../copy.ts";
 import { UnknownNamespace } from "../copy-errors.ts";
 import { Leases } from "../leases.ts";
@@ -76,9 +77,12 @@ export class SharedControl {
     return shared;
   }
 
-  /** As {@link WorkingCopy.change}. */
-  change<T>(work: () => T): Promise<T> {
-    return this.#queue.run(() => this.copy.change(work));
+  /** As {@link WorkingCopy.change}, after `check`, while no other work has a transaction on the copy. */
+  change<T>(check: () => MaybePromise<void>, work: () => T): Promise<T> {
+    return this.#queue.run(async () => {
+      await check();
+      return this.copy.change(work);
+    });
   }
 
   /**

@@ -21,7 +21,7 @@ import {
   UnknownSchema,
 } from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
-import { transact } from "../../store/transaction.ts";
+import { type MaybePromise, transact } from "../../store/transaction.ts";
 import { Generation } from "./generation.ts";
 
 /** How long to wait for another process that creates or upgrades the database, ms. */
@@ -127,12 +127,24 @@ export class ControlDatabase implements Disposable {
    * While another process has a transaction on it, an overwritten file is not noticed; a later call notices it.
    */
   get isReplaced(): boolean {
-    return this.#replacement ?? (this.connection.beginIfFree() && this.#isOverwritten());
+    // While a server is asked, the transaction may be this connection's own.
+    return (
+      this.#replacement ?? (!this.connection.inTransaction && this.connection.beginIfFree() && this.#isOverwritten())
+    );
   }
 
-  async #isOverwrittenWhenFree(): Promise<boolean> {
-    await this.connection.beginWhenFree();
-    return this.#isOverwritten();
+  /**
+   * Checks that the file is the one that was opened. Waits only for the transaction of another process, which may wait
+   * for a server. No transaction of this connection may be open.
+   * @throws {Failure} `busy`
+   */
+  #requireOwn(): MaybePromise<void> {
+    const required = (isReplaced: boolean) => {
+      if (isReplaced) throw new Failure("busy", REPLACED);
+    };
+    const known = this.#replacement ?? (this.connection.beginIfFree() ? this.#isOverwritten() : null);
+    if (known !== null) return required(known);
+    return this.connection.beginWhenFree().then(() => required(this.#isOverwritten()));
   }
 
   /** Whether the file was replaced, as far as that shows without a transaction; null when it does not. */
@@ -176,18 +188,20 @@ export class ControlDatabase implements Disposable {
    * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is then changed
    */
   async transaction<T>(work: (connection: Connection) => T): Promise<T> {
-    // Waits only for the transaction of another process, which may wait for a server.
-    const isReplaced =
-      this.#replacement ??
-      (this.connection.beginIfFree() ? this.#isOverwritten() : await this.#isOverwrittenWhenFree());
-    if (isReplaced) throw new Failure("busy", REPLACED);
     const counted = () => {
       this.connection.run("UPDATE commits SET number = printf('%016x', ? + 1)", [
         Number.parseInt(numberOfCommits(this.connection), 16),
       ]);
       return work(this.connection);
     };
-    const result = this.#shared === null ? transact(this.connection, counted) : await this.#shared.change(counted);
+    let result: T;
+    if (this.#shared === null) {
+      const checked = this.#requireOwn();
+      if (checked instanceof Promise) await checked;
+      result = transact(this.connection, counted);
+    } else {
+      result = await this.#shared.change(() => this.#requireOwn(), counted);
+    }
     this.connection.own?.noteLog();
     return result;
   }
