@@ -61,10 +61,11 @@ def main(directory):
         require(refused(text), f"taken for an event: {text}")
     digests = load_json(read("digests.json"))
     for vector in digests["entries"]:
-        expected = vector.pop("value_digest")
-        require(sha256(jcs(vector).encode()) == expected, "value_digest")
+        expected, salt = vector.pop("value_digest"), bytes.fromhex(vector.pop("salt"))
+        require(sha256(salt + jcs(vector).encode()) == expected, "value_digest")
     for vector in digests["configs"]:
-        require(sha256(jcs(vector["config"]).encode()) == vector["config_digest"], "config_digest")
+        salt = bytes.fromhex(vector["salt"])
+        require(sha256(salt + jcs(vector["config"]).encode()) == vector["config_digest"], "config_digest")
     check_kept(load_json(read("kept.json")))
     for name in ("export.json", "export.ndjson", "agent.ndjson"):
         check_export(read(name), Trust())

@@ -1576,7 +1576,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {10: "697bee97513cecd58208c516e7d60b2c036649e1bc11bc054a686f79615901d3"}
+SCHEMAS = {10: "1b1240472b4e2ddc69dc0a357dfa468b5364fa5b6a7c73af411eb0ae09b693fd"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -2014,7 +2014,7 @@ def check_rows(db, log, history, findings):
     return agents, tables
 
 
-TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
+TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value", "salt"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
 
 
 def is_typed(name, value):
@@ -2029,9 +2029,9 @@ def integer_of(value):
 
 
 TABLES = {
-    "configs": "agent version config created_seq rolled_back_from",
+    "configs": "agent version config salt created_seq rolled_back_from",
     "checkpoints": "agent id as_of_seq event_seq config_version entry_count label metadata",
-    "entries": "agent key value metadata written_seq created_seq live_from live_to created_at updated_at expires_at",
+    "entries": "agent key value metadata salt written_seq created_seq live_from live_to created_at updated_at expires_at",
 }
 
 
@@ -2070,8 +2070,11 @@ def numbered(version):
     return None if version is None else f"v{version}"
 
 
-def digest_of(text):
-    return sha256(text.encode(errors="surrogateescape"))
+def digest_of(row, text):
+    """The digest of what a row holds, under the salt in the row; None if that is not a salt."""
+    if not re.fullmatch("[0-9a-f]{32}", row["salt"]):
+        return None
+    return sha256(bytes.fromhex(row["salt"]), text.encode(errors="surrogateescape"))
 
 
 def check_config(agent, row, place, history):
@@ -2084,7 +2087,7 @@ def check_config(agent, row, place, history):
         name = "config_version" if effect.kind == "restore" else "version"
         stated = (effect.said.get(name), effect.said.get("config_digest"), effect.said.get("rolled_back_from"))
         letter = "p" if agent.name is None else "v"  # the workspace's own versions are those of its policies
-        good = stated == (f"{letter}{version}", digest_of(row["config"]), numbered(row["rolled_back_from"]))
+        good = stated == (f"{letter}{version}", digest_of(row, row["config"]), numbered(row["rolled_back_from"]))
     require(good, "content_mismatch", f"stored config v{version} is not what event {seq} made", seq)
     policies = load_json(row["config"]).get("policies")
     days = policies.get("retention_days") if isinstance(policies, dict) else None
@@ -2124,7 +2127,7 @@ def check_entry(agent, row, _, history):
     text = f'{{"key":{jcs(key)},"metadata":{row["metadata"]},"value":{row["value"]}}}'
     try:
         load_json(row["metadata"])
-        good = about(written) and written.said["value_digest"] == digest_of(text)
+        good = about(written) and written.said["value_digest"] == digest_of(row, text)
     except (Tampered, ValueError, RecursionError):
         good = False
     require(good, "content_mismatch", f"a stored entry is not what event {seq} wrote", seq)

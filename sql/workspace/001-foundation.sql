@@ -78,6 +78,7 @@ CREATE TABLE configs (
   agent             INTEGER NOT NULL,  -- agents.first_seq
   version           INTEGER NOT NULL,  -- 1, 2, 3 …, shown as v1, v2, v3 …
   config            TEXT    NOT NULL,  -- JSON
+  salt              TEXT    NOT NULL,  -- of its digest in the event created_seq: hex, 16 bytes
   created_seq       INTEGER NOT NULL,  -- the event that made it
   rolled_back_from  INTEGER,           -- the version whose content this is, after a rollback or a restore
   PRIMARY KEY (agent, version)
@@ -92,6 +93,7 @@ CREATE TABLE entries (
   key          TEXT    NOT NULL,
   value        TEXT    NOT NULL,     -- as a JSON string, since SQL text ends at U+0000
   metadata     TEXT    NOT NULL,     -- JSON object
+  salt         TEXT    NOT NULL,     -- of the digest in the event written_seq: hex, 16 bytes
   written_seq  INTEGER NOT NULL,     -- the event that holds the digest of key, value and metadata
   created_seq  INTEGER NOT NULL,     -- the event that first wrote this key
   live_from    INTEGER NOT NULL,     -- the write, or the restore that brought it back

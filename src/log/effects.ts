@@ -14,8 +14,8 @@ import type { AuditEventBody, AuditResult } from "./event.ts";
  */
 export interface EffectFacts {
   /**
-   * A key gets new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). `expiresAtMs`: when the entry ends by
-   * itself; null for never.
+   * A key gets new content. `digest`: the salted digest of JCS({key, metadata, value}), hex. `expiresAtMs`: when the entry
+   * ends by itself; null for never.
    */
   put: { key: string; digest: string; expiresAtMs: number | null };
   /** A key's live entry ends. */
@@ -29,7 +29,7 @@ export interface EffectFacts {
    * positions of these events, ascending.
    */
   erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] };
-  /** A config version takes effect. `digest`: hex SHA-256 of JCS(config). */
+  /** A config version takes effect. `digest`: the salted digest of JCS(config), hex. */
   add_config: ConfigFacts;
   add_checkpoint: { id: string; asOfSeq: number; entryCount: number; label: string | null; metadata: JsonObject };
   remove_checkpoint: { id: string };

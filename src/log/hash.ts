@@ -6,7 +6,7 @@ import { canonicalString } from "./jcs.ts";
 /** `previous_hash` of the first event of a chain. */
 export const ZERO_HASH = "0".repeat(64);
 
-/** The length of the salt that blinds the details' commitment, bytes. */
+/** The length of the salt of a digest, bytes. */
 export const SALT_BYTES = 16;
 
 /** Returns the lower-case hex SHA-256 of a text (as UTF-8) or of bytes. */
@@ -64,9 +64,9 @@ function hashAfter(prefix: number, rest: string | Uint8Array): string {
 }
 
 /**
- * `value_digest` of an allowed data.write: SHA-256 of JCS({key, metadata, value}). `metadata` and `value` are canonical
+ * `value_digest` of an allowed data.write: the digest of JCS({key, metadata, value}). `metadata` and `value` are canonical
  * JSON texts.
- * @throws CanonicalJsonError when the key holds a lone surrogate
+ * @throws CanonicalJsonError when the key holds a lone surrogate; RangeError as {@link saltedDigest}
  */
-export const valueDigest = (key: string, metadata: string, value: string): string =>
-  sha256Hex(`{"key":${canonicalString(key)},"metadata":${metadata},"value":${value}}`);
+export const valueDigest = (salt: string, key: string, metadata: string, value: string): string =>
+  saltedDigest(salt, `{"key":${canonicalString(key)},"metadata":${metadata},"value":${value}}`);

@@ -5,9 +5,7 @@
  * before another began is before it in the trail.
  */
 
-import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
-import { canonicalJson } from "../../src/log/jcs.ts";
-import { type Call, isPersonal, type Wish } from "./history.ts";
+import type { Call, Wish } from "./history.ts";
 import { Model, type TrailEvent } from "./model.ts";
 
 /** A request and its events. */
@@ -63,10 +61,10 @@ function assigned(calls: readonly Call[], trail: readonly TrailEvent[]): { done:
   for (let at = 0; at < trail.length; ) {
     const event = trail[at] as TrailEvent;
     const call = callAt.get(at) ?? unknown.take(event);
-    if (call === undefined) wrong.push(`${refusalOf(refused.take(event))}: seq ${event.seq} ${signatureOf(event)}`);
+    if (call === undefined) wrong.push(`${refusalOf(refused.take(event))}: seq ${event.seq} ${event.operation}`);
     const events = trail.slice(at, at + (call === undefined ? 1 : eventsOf(call.wish)));
     if (call !== undefined) {
-      if (!isOf(call.wish, events)) wrong.push(`half applied, or another's: seq ${event.seq} ${call.wish.kind}`);
+      if (!isOf(call, events)) wrong.push(`half applied, or another's: seq ${event.seq} ${call.wish.kind}`);
       else done.push({ call, events });
     }
     at += events.length;
@@ -80,82 +78,35 @@ const refusalOf = (call: Call | undefined): string =>
 
 const eventsOf = (wish: Wish): number => (wish.kind === "batch" ? wish.entries.length : 1);
 
-/** Requests whose outcome is not known, by the signatures of the events that they may have. */
+/** Requests by their traces. */
 class Pool {
-  readonly #bySignature = new Map<string, Call[]>();
-  readonly #taken = new Set<Call>();
+  readonly #byTrace: Map<string, Call>;
 
   constructor(calls: readonly Call[]) {
-    for (const call of calls)
-      for (const signature of signaturesOf(call.wish))
-        this.#bySignature.set(signature, [...(this.#bySignature.get(signature) ?? []), call]);
+    this.#byTrace = new Map(calls.map((call) => [call.trace, call]));
   }
 
-  /** Of those that cannot be told apart, the earliest. */
-  take(event: TrailEvent): Call | undefined {
-    const call = this.#bySignature.get(signatureOf(event))?.find((one) => !this.#taken.has(one));
-    if (call !== undefined) this.#taken.add(call);
+  /** Returns the request that names this event, once. */
+  take({ details }: TrailEvent): Call | undefined {
+    const call = this.#byTrace.get(details.trace);
+    this.#byTrace.delete(details.trace);
     return call;
   }
 }
 
-/** What of an event tells which request may have caused it. */
-function signatureOf({ operation, result, agent_id, details }: TrailEvent): string {
-  const isRestore = operation === "checkpoint.restore";
-  const subject: unknown = isRestore
-    ? details.checkpoint_id
-    : (details.value_digest ?? details.config_digest ?? details.key);
-  return JSON.stringify([operation, agent_id, operation === "data.write" ? result : null, subject ?? null]);
-}
-
-/** Of a request, the signatures that its first event may have. */
-function signaturesOf(wish: Wish): string[] {
-  const { agent } = wish;
-  const operation = OPERATIONS[wish.kind];
-  const signature = (subject: string | null, result: string | null = null) =>
-    JSON.stringify([operation, agent, result, subject]);
-  switch (wish.kind) {
-    case "write":
-      return [
-        signature(digestOf(wish), "allowed"),
-        ...(wish.condition === null ? [] : [signature(wish.key, "conflict")]),
-        ...(isPersonal(wish.value) ? [signature(wish.key, "blocked")] : []),
-      ];
-    case "batch":
-      return wish.entries.slice(0, 1).map((entry) => signature(digestOf(entry), "allowed"));
-    case "read":
-    case "delete":
-      return [signature(wish.key)];
-    case "configure":
-      return [signature(configDigest({ nonce: wish.nonce, policies: { block_pii: wish.blocks } }))];
-    case "policies":
-      return [signature(floorDigest(wish.blocks))];
-    case "restore":
-      return [signature(wish.checkpoint)];
-    default:
-      return [signature(null)];
-  }
-}
-
-const digestOf = ({ key, value }: { key: string; value: string }): string =>
-  valueDigest(key, "{}", JSON.stringify(value));
-
-const configDigest = (config: Parameters<typeof canonicalJson>[0]): string => sha256Hex(canonicalJson(config));
-
-/** The workspace's policies are recorded with all of their members. */
-const floorDigest = (blocks: boolean): string =>
-  configDigest({ exceptions_from_agents: false, policies: { block_pii: blocks }, require_config: false });
-
 /** Whether these are the events of one request. */
-function isOf(wish: Wish, events: readonly TrailEvent[]): boolean {
-  if (events.length < eventsOf(wish)) return false;
-  const [event] = events as [TrailEvent];
-  if (event.operation !== OPERATIONS[wish.kind] || event.agent_id !== wish.agent) return false;
-  if (wish.kind === "read" || wish.kind === "delete") return event.details.key === wish.key;
-  if (wish.kind === "restore") return event.details.checkpoint_id === wish.checkpoint;
-  if (wish.kind === "write") return event.result !== "allowed" || event.details.value_digest === digestOf(wish);
-  if (wish.kind !== "batch") return true;
-  return wish.entries.every((entry, at) => events[at]?.details.value_digest === digestOf(entry));
+const isOf = ({ wish, trace }: Call, events: readonly TrailEvent[]): boolean =>
+  events.length === eventsOf(wish) &&
+  events.every(
+    ({ operation, agent_id, details }) =>
+      operation === OPERATIONS[wish.kind] && agent_id === wish.agent && details.trace === trace,
+  ) &&
+  keysOf(wish).every((key, at) => events[at]?.result === "blocked" || events[at]?.details.key === key);
+
+/** The keys that the events of a request name. */
+function keysOf(wish: Wish): string[] {
+  if (wish.kind === "batch") return wish.entries.map(({ key }) => key);
+  return "key" in wish ? [wish.key] : [];
 }
 
 /** Operations that began after another one had ended, and are before it in the trail. */

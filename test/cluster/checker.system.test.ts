@@ -1,6 +1,5 @@
 /** The checker of histories accepts what one daemon answers to many clients, and nothing that is a little otherwise. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { valueDigest } from "../../src/log/hash.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import { TestDaemon } from "../support/daemon.ts";
@@ -123,7 +122,7 @@ test("a stale read is found: its value was right before", () => {
     id: "aud_later",
     operation: "data.read",
     result: "ok",
-    details: { key },
+    details: { key, trace: "later" },
   };
   const overwritten = { ...eventOf(written), seq: 1e6 - 1, id: "aud_over" };
   const wish = { ...written.wish, value: "newest", condition: null };
@@ -135,17 +134,19 @@ test("a stale read is found: its value was right before", () => {
     }) as const;
   const over: Call = {
     wish,
+    trace: "over",
     begunAt: later,
     endedAt: later + 1,
     outcome: answered({ allowed: true, audit_id: "aud_over" }, "aud_over"),
   };
   const stale: Call = {
     wish: { kind: "read", agent, key },
+    trace: "later",
     begunAt: later,
     endedAt: later,
     outcome: answered({ value }, "aud_later"),
   };
-  overwritten.details = { key, value_digest: valueDigest(key, "{}", '"newest"') };
+  overwritten.details = { key, trace: over.trace };
   expect(violations([...calls, over, stale], [...trail, overwritten, event])).toContainEqual(
     expect.stringContaining("the answer's value"),
   );

@@ -5,7 +5,7 @@
 import type { Seeded } from "../seeded.ts";
 import type { Answered, Client, Sent } from "../support/client.ts";
 
-/** What a client wants. No value is ever written twice, so a write is found in the trail by its digest. */
+/** What a client wants. */
 export type Wish =
   | { kind: "write"; agent: string; key: string; value: string; condition: null | "none" | { version: string } }
   | { kind: "batch"; agent: string; entries: { key: string; value: string }[] }
@@ -23,6 +23,8 @@ export type Outcome = { kind: "answered"; answer: Answered } | { kind: "refused"
 
 export interface Call {
   wish: Wish;
+  /** The `traceparent` of the request, which names its events in the trail. */
+  trace: string;
   /** On one clock for all clients, ms. */
   begunAt: number;
   /** Infinite if there was no definite answer. */
@@ -47,6 +49,7 @@ export class Clients {
   /** Answers that no client may ever get. */
   readonly violations: string[] = [];
   #count = 0;
+  #traces = 0;
   /** What was seen of each agent, for conditions and restores. */
   readonly #versions: string[] = [];
   readonly #checkpoints = new Map<string, string[]>();
@@ -81,9 +84,11 @@ export class Clients {
 
   async call(wish: Wish): Promise<Call> {
     const begunAt = this.clock();
-    const outcome = await this.#outcome(wish);
+    const trace = `00-${(++this.#traces).toString(16).padStart(32, "0")}-${"1".padStart(16, "0")}-01`;
+    const outcome = await this.#outcome(wish, trace);
     const call = {
       wish,
+      trace,
       begunAt,
       endedAt: outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : this.clock(),
       outcome,
@@ -93,12 +98,14 @@ export class Clients {
     return call;
   }
 
-  async #outcome(wish: Wish): Promise<Outcome> {
+  async #outcome(wish: Wish, traceparent: string): Promise<Outcome> {
     let answer: Answered;
     try {
       const nodes = this.nodes();
       if (nodes.length === 0) return { kind: "refused", why: "no node runs" };
-      answer = await atMost(this.random.pick(nodes).send({ ...sentFor(wish), once: true }));
+      const sent = sentFor(wish);
+      const headers = { ...sent.headers, traceparent };
+      answer = await atMost(this.random.pick(nodes).send({ ...sent, headers, once: true }));
     } catch {
       return { kind: "unknown" };
     }

@@ -25,6 +25,9 @@ const [whole, stated, silent] = ["whole", "stated", "silent"].map((name) => join
   string,
 ];
 
+/** The salt of a version that was overwritten, from an earlier copy of the file. */
+let saltOfTwo: string;
+
 async function make(path: string, states: boolean): Promise<void> {
   const driver = await Driver.create(path);
   const checkpoint = async (label: string) =>
@@ -32,7 +35,10 @@ async function make(path: string, states: boolean): Promise<void> {
   await driver.perform("data.read", { agentId: AGENT, key: "first" });
   await driver.perform("config.update", { agentId: AGENT, config: { model: "m-1" } });
   await driver.perform("config.update", { agentId: AGENT, config: { model: "m-2" } });
-  for (const value of ["one", "two", "three"]) await driver.write(AGENT, "twice", value);
+  for (const value of ["one", "two", "three"]) {
+    await driver.write(AGENT, "twice", value);
+    if (states && value === "two") saltOfTwo = driver.connection.value<string>("SELECT salt FROM entries") as string;
+  }
   for (const key of ["still", "erased", "deleted", "written"]) await driver.write(AGENT, key, "old");
   await driver.write(AGENT, "past", "before");
   await checkpoint("kept");
@@ -123,9 +129,10 @@ const TAMPERINGS: readonly Tampering[] = [
     "an entry back at an earlier value",
     (db) => {
       exchange(db, "seq = (SELECT written_seq FROM entries WHERE key = 'twice')", SECOND_WRITE);
-      db.run(`UPDATE entries SET value = '"two"', written_seq = e.seq, live_from = e.seq,
+      const sql = `UPDATE entries SET value = '"two"', salt = ?, written_seq = e.seq, live_from = e.seq,
         updated_at = CAST(round((julianday(e.timestamp) - 2440587.5) * 86400000) AS INTEGER)
-        FROM events e WHERE entries.key = 'twice' AND e.${SECOND_WRITE}`);
+        FROM events e WHERE entries.key = 'twice' AND e.${SECOND_WRITE}`;
+      expect(db.change(sql, [saltOfTwo])).toBe(1);
     },
   ],
   [

@@ -41,13 +41,13 @@ const ROWS: Record<string, { one: string; other: string; columns: string[] }> = 
   configs: {
     one: "version = 1",
     other: "version = 2",
-    columns: ["agent", "version", "config", "created_seq", "rolled_back_from"],
+    columns: ["agent", "version", "config", "salt", "created_seq", "rolled_back_from"],
   },
   entries: {
     one: "key = 'k1' AND live_to IS NULL",
     other: "key = 'k2' AND live_to IS NULL",
     columns: [
-      ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
+      ...["agent", "key", "value", "metadata", "salt", "written_seq", "created_seq"],
       ...["live_from", "live_to", "created_at", "updated_at", "expires_at"],
     ],
   },

@@ -2,11 +2,13 @@
 
 import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
-import { eventHash, saltedDigest, sha256Hex, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 
 export const WORKSPACE = "ws_01h455vb4pex5vsknk084sn02q";
+/** Of the digests in details. */
+const SALT = "5a".repeat(16);
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 export interface NewEvent {
@@ -78,12 +80,12 @@ export class SampleLog {
   }
 
   write(agent: string, key: string, value: string, metadata: JsonObject = {}): number {
-    const details = { key, value_digest: valueDigest(key, canonicalJson(metadata), canonicalJson(value)) };
+    const details = { key, value_digest: valueDigest(SALT, key, canonicalJson(metadata), canonicalJson(value)) };
     return this.append({ agent, operation: "data.write", result: "allowed", details });
   }
 
   configure(agent: string, version: string, config: JsonObject): number {
-    const details = { version, config_digest: sha256Hex(canonicalJson(config)) };
+    const details = { version, config_digest: saltedDigest(SALT, canonicalJson(config)) };
     return this.append({ agent, operation: "config.update", details });
   }
 }

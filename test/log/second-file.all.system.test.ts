@@ -84,8 +84,8 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
       "UPDATE entries SET live_to = (SELECT max(seq) FROM events) WHERE rowid = ?",
       "UPDATE entries SET live_from = live_from + 1 WHERE rowid = ?",
       "UPDATE entries SET created_seq = written_seq, created_at = updated_at WHERE rowid = ?",
-      `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, live_to, created_at, updated_at)
-        SELECT agent, key, value, metadata, written_seq, created_seq, live_from, (SELECT max(as_of_seq) + 1 FROM checkpoints),
+      `INSERT INTO entries (agent, key, value, metadata, salt, written_seq, created_seq, live_from, live_to, created_at, updated_at)
+        SELECT agent, key, value, metadata, salt, written_seq, created_seq, live_from, (SELECT max(as_of_seq) + 1 FROM checkpoints),
         created_at, updated_at FROM entries WHERE rowid = ?`,
     ],
     checkpoints: [

@@ -4,7 +4,6 @@
  */
 import type { VersionCondition } from "../../src/condition.ts";
 import type { OperationRequest, WorkspaceEvent } from "../../src/core/writer/contract.ts";
-import { sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import { ModelAgent } from "../state/model.ts";
@@ -130,7 +129,7 @@ export class ModelWorkspace {
   }
 
   write(input: OperationInputs["data.write"], { nowMs }: Circumstances): Expected {
-    const { agentId, key, value, metadata, expiry, condition } = input;
+    const { agentId, key, value, expiry, condition } = input;
     if (!meets(condition, this.#presentUnder(agentId, key, nowMs)))
       return { agentId: this.#orNull(agentId), result: "conflict" };
     const agent = this.#known(agentId);
@@ -138,8 +137,7 @@ export class ModelWorkspace {
     if (blockedBy !== null) return { agentId, result: "blocked", body: { allowed: false, blocked_by: blockedBy } };
     const expiresAt = expiry === undefined ? null : "atMs" in expiry ? expiry.atMs : nowMs + expiry.afterMs;
     agent.data.write(key, value, nowMs, expiresAt);
-    const digest = sha256Hex(canonicalJson({ key, metadata, value }));
-    return { agentId, result: "allowed", details: { key, value_digest: digest }, body: { allowed: true } };
+    return { agentId, result: "allowed", details: { key }, body: { allowed: true } };
   }
 
   read({ agentId, key }: OperationInputs["data.read"], { nowMs }: Circumstances): Expected {
@@ -193,7 +191,7 @@ export class ModelWorkspace {
     agent.configs.push({ text, policies: policiesOf(text) });
     agent.data.configure(inForce(agent).retention_days ?? null);
     const version = `v${agent.configs.length}`;
-    return { agentId, result: "ok", details: { version, config_digest: sha256Hex(text) }, body: { version } };
+    return { agentId, result: "ok", details: { version }, body: { version } };
   }
 
   checkpoint({ agentId, label }: OperationInputs["checkpoint.create"], { event, nowMs }: Circumstances): Expected {

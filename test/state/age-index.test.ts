@@ -100,7 +100,7 @@ describe("is made with the configuration that has a retention", () => {
   test("in the same transaction: a failed one rolls it back", async () => {
     const { connection } = workspace;
     connection.exec("BEGIN IMMEDIATE");
-    const config = { version: 1, config: JSON.stringify(RETENTION), rolledBackFrom: null };
+    const config = { version: 1, config: JSON.stringify(RETENTION), salt: "00".repeat(16), rolledBackFrom: null };
     await insertConfig(connection, 1, config, 1);
     expect(isThere()).toBe(true);
     connection.exec("ROLLBACK");

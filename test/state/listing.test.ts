@@ -259,9 +259,9 @@ test.each([true, false])(
     // As many entries as are looked at one by one, and some more.
     const count = 10_700;
     workspace.connection.run(
-      `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
+      `INSERT INTO entries (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at)
        WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-       SELECT agent, printf('k%05d', (n * 7919) % ?), '""', '{"part":' || (n % 1000) || '}',
+       SELECT agent, printf('k%05d', (n * 7919) % ?), '""', '{"part":' || (n % 1000) || '}', salt,
          written_seq, created_seq, live_from, created_at, n
        FROM numbers, (SELECT * FROM entries)`,
       [count - 1, count],

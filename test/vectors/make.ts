@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
-import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
+import { saltedDigest, sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
 import { makeReceipt } from "../../src/log/receipt.ts";
@@ -111,6 +111,7 @@ function digests(): JsonValue {
     ["greeting", {}, "Hello"],
     ["k/é 😀", { source: "test", confidence: 0.5, nested: { b: [1, "x"], a: null } }, 'line\n"quoted" \u0000 \u007f'],
   ];
+  const salt = "000102030405060708090a0b0c0d0e0f";
   const configs: JsonObject[] = [
     {},
     { policies: { block_pii: true, retention_days: 30 }, model: "m", instructions: "é" },
@@ -120,9 +121,10 @@ function digests(): JsonValue {
       key,
       metadata,
       value,
-      value_digest: valueDigest(key, canonicalJson(metadata), canonicalJson(value)),
+      salt,
+      value_digest: valueDigest(salt, key, canonicalJson(metadata), canonicalJson(value)),
     })),
-    configs: configs.map((config) => ({ config, config_digest: sha256Hex(canonicalJson(config)) })),
+    configs: configs.map((config) => ({ config, salt, config_digest: saltedDigest(salt, canonicalJson(config)) })),
   };
 }
 

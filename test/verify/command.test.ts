@@ -149,8 +149,8 @@ describe("a changed workspace", () => {
 
   test("an entry that was put back to an earlier genuine content is found", async () => {
     const path = changed("stale.db", (c) =>
-      c.exec(`UPDATE entries SET (value, metadata, written_seq, live_from, updated_at, created_seq, created_at) =
-        (SELECT value, metadata, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 14)
+      c.exec(`UPDATE entries SET (value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at) =
+        (SELECT value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 14)
         WHERE id = 15`),
     );
     const { exit_code, sources } = await verifyJson(path);

@@ -11,9 +11,9 @@ export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   head: ["one", "workspace_id", "format", "seq", "hash"],
   events: ["seq", "body", "hash", "details", "details_salt"],
   agents: ["first_seq", "agent_id", "head_seq", "head_hash", "live_entries"],
-  configs: ["agent", "version", "config", "created_seq", "rolled_back_from"],
+  configs: ["agent", "version", "config", "salt", "created_seq", "rolled_back_from"],
   entries: [
-    ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
+    ...["agent", "key", "value", "metadata", "salt", "written_seq", "created_seq"],
     ...["live_from", "live_to", "created_at", "updated_at", "expires_at"],
   ],
   checkpoints: [...["id", "agent", "as_of_seq", "event_seq", "config_version", "entry_count", "label", "metadata"]],

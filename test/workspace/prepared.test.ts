@@ -5,7 +5,9 @@ import { Versions } from "../../src/core/rows/events.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { Job } from "../../src/core/writer/job.ts";
 import type { PreparedJob } from "../../src/core/writer/perform.ts";
+import { RandomPool } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { newSalt } from "../../src/log/hash.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { NO_POLICIES, type PolicySettings, policiesOf } from "../../src/screen/policies.ts";
 import { jobOf, preparationOf } from "../../src/serve/threads/registry.ts";
@@ -118,9 +120,9 @@ function watched(job: Job): Job & { preparations: number; runs: number; stale: n
     preparations: 0,
     runs: 0,
     stale: 0,
-    prepare: (agents: Parameters<NonNullable<Job["prepare"]>>[0]) => ({
+    prepare: (context: Parameters<NonNullable<Job["prepare"]>>[0]) => ({
       number: ++watching.preparations,
-      inner: job.prepare?.(agents),
+      inner: job.prepare?.(context),
     }),
     run: (...[tx, context, prepared]: Parameters<Job["run"]>) => {
       const { number, inner } = prepared as { number: number; inner: unknown };
@@ -218,7 +220,12 @@ test("what is prepared while another transaction is open serves once, and only u
 async function screenedElsewhere(input: OperationInputs["data.batch"], nowMs = Date.now()): Promise<JsonValue> {
   const { connection, principal } = workspace;
   const versions = new Versions(connection);
-  const found = await preparationOf("data.batch")(connection, input, { nowMs, versions, principal });
+  const found = await preparationOf("data.batch")(connection, input, {
+    nowMs,
+    versions,
+    principal,
+    newSalt: () => newSalt(new RandomPool()),
+  });
   return JSON.parse(JSON.stringify(found));
 }
 
@@ -269,7 +276,11 @@ test("of a batch, another thread tells only the writes in which nothing was foun
   const input = batchOf([write("plain"), write(PERSONAL), { name: "data.read", input: { agentId: "a", key: "k" } }]);
   await workspace.writer.perform([policies("a", { screening: { pii: { mode: "audit" } } })]);
   const { digests } = (await screenedElsewhere(input)) as { digests: JsonValue[] };
-  expect(digests).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), null, null]);
+  expect(digests).toEqual([
+    { digest: expect.stringMatching(/^[0-9a-f]{64}$/), salt: expect.stringMatching(/^[0-9a-f]{32}$/) },
+    null,
+    null,
+  ]);
   const patterns = [{ name: "word", regex: "x", mode: "block" }];
   await workspace.writer.perform([policies("a", { screening: { patterns } })]);
   expect(await screenedElsewhere(input)).toEqual([]);

@@ -21,7 +21,7 @@ import { type RestorePlan, restoreEntries } from "./restore.ts";
 
 /** What effects need besides the facts in the event. Texts are canonical JSON. */
 interface Contents {
-  put: { value: string; metadata: string };
+  put: { value: string; metadata: string; salt: string };
   /** `live`: the number of versions that are present entries. */
   expire: { fresh: Freshness; live: number };
   erase: { agentId: string; target: ErasureTarget };

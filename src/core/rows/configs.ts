@@ -1,7 +1,7 @@
 /** Reads and stores the versions of an agent's configuration. */
 import type { JsonObject } from "../../json.ts";
 import type { EffectFacts } from "../../log/effects.ts";
-import { sha256Hex } from "../../log/hash.ts";
+import { saltedDigest } from "../../log/hash.ts";
 import type { OldestFirst, Page } from "../../operation-facts.ts";
 import { type Floor, floorOf, NO_FLOOR } from "../../screen/floor.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
@@ -23,10 +23,12 @@ export interface NewConfig {
   version: number;
   /** Canonical JSON. */
   config: string;
+  /** Of its digest, hex. */
+  salt: string;
   rolledBackFrom: number | null;
 }
 
-export interface ConfigVersion extends NewConfig {
+export interface ConfigVersion extends Omit<NewConfig, "salt"> {
   createdAt: string;
   createdBy: string;
 }
@@ -84,23 +86,29 @@ export async function loadFloor(reader: Reader): Promise<Floor> {
   return row === undefined ? NO_FLOOR : floorOf(row[0], JSON.parse(row[1]) as JsonObject);
 }
 
-/** Returns the details of an event about a version, with the config's SHA-256 in hex. `letter`: `p` for the floor. */
+/** Returns the details of an event about a version. `letter`: `p` for the floor. */
 export function configFacts(
-  { version, config, rolledBackFrom }: NewConfig,
+  { version, config, salt, rolledBackFrom }: NewConfig,
   letter: "v" | "p" = "v",
 ): EffectFacts["add_config"] {
-  return { version: `${letter}${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
+  return {
+    version: `${letter}${version}`,
+    digest: saltedDigest(salt, config),
+    rolledBackFrom: showVersion(rolledBackFrom),
+  };
 }
 
 /** Stores a version, made by the event at `createdSeq`. Returns the version in force and its policies. */
 export async function insertConfig(
   tx: Transaction,
   agent: number,
-  { version, config, rolledBackFrom }: NewConfig,
+  { version, config, salt, rolledBackFrom }: NewConfig,
   createdSeq: number,
 ): Promise<InForce> {
-  const sql = "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)";
-  await tx.run(sql, [agent, version, config, createdSeq, rolledBackFrom]);
+  await tx.run(
+    "INSERT INTO configs (agent, version, config, salt, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?, ?)",
+    [agent, version, config, salt, createdSeq, rolledBackFrom],
+  );
   const now = { configVersion: version, own: policiesIn(config) };
   if (now.own[RETENTION] !== null) await ensureAgeIndex(tx);
   return now;

@@ -43,8 +43,8 @@ export interface EntryRow {
   updatedAt: number;
 }
 
-/** A new content for a key. `expiresAtMs`: when the entry ends by itself; null for never. */
-type NewContent = Pick<EntryRow, "key" | "value" | "metadata"> & { expiresAtMs: number | null };
+/** A new content for a key. `salt`: of its digest, hex. `expiresAtMs`: when the entry ends by itself; null for never. */
+type NewContent = Pick<EntryRow, "key" | "value" | "metadata"> & { salt: string; expiresAtMs: number | null };
 
 /** The content of a version, whose value and metadata are JSON texts in the file. */
 export const contentOf = (key: string, value: string, metadata: string) => ({
@@ -182,12 +182,12 @@ const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= age
 
 /** A new content in place of one that no checkpoint sees and that is not gone. */
 const overwrite = (change: string, condition: string) => `UPDATE entries
-  SET value = ?1, metadata = ?2, written_seq = ?3, live_from = ?3, updated_at = ?4${change}
-  WHERE agent = ?5 AND key = ?6 AND live_to IS NULL AND live_from > ?7 AND updated_at >= ?8 AND ${condition}`;
+  SET value = ?1, metadata = ?2, salt = ?3, written_seq = ?4, live_from = ?4, updated_at = ?5${change}
+  WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND live_from > ?8 AND updated_at >= ?9 AND ${condition}`;
 
 /** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
 const OVERWRITE_LASTING = overwrite("", "expires_at IS NULL");
-const OVERWRITE = overwrite(", expires_at = ?10", "(expires_at IS NULL OR expires_at > ?9)");
+const OVERWRITE = overwrite(", expires_at = ?11", "(expires_at IS NULL OR expires_at > ?10)");
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
 export function putEntry(
@@ -197,9 +197,9 @@ export function putEntry(
   moment: Moment,
 ): MaybePromise<number> {
   const { seq, nowMs } = moment;
-  const { key, value, metadata, expiresAtMs } = content;
+  const { key, value, metadata, salt, expiresAtMs } = content;
   const { cutoffMs } = freshAt(agent.policies, nowMs);
-  const written = [value, metadata, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
+  const written = [value, metadata, salt, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
   const changed =
     expiresAtMs === null
       ? tx.change(OVERWRITE_LASTING, written)
@@ -239,19 +239,19 @@ async function replaceLive(tx: Transaction, agent: AgentState, content: NewConte
 }
 
 const INSERT_LIVE = `INSERT INTO entries
-    (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9)
+    (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9, ?10)
   ON CONFLICT (agent, key) WHERE live_to IS NULL DO NOTHING`;
 
 /** Inserts a content as the present one, unless the key has one. Returns how many rows it inserted. */
 function insertLive(
   tx: Transaction,
   { firstSeq }: AgentState,
-  { key, value, metadata, expiresAtMs }: NewContent,
+  { key, value, metadata, salt, expiresAtMs }: NewContent,
   { createdSeq, createdAt }: { createdSeq: number; createdAt: number },
   { seq, nowMs }: Moment,
 ): MaybePromise<number> {
-  const row = [firstSeq, key, value, metadata, seq, createdSeq, createdAt, nowMs, expiresAtMs];
+  const row = [firstSeq, key, value, metadata, salt, seq, createdSeq, createdAt, nowMs, expiresAtMs];
   return tx.change(INSERT_LIVE, row);
 }
 

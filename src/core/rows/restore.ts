@@ -115,8 +115,8 @@ export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment:
     await moment.pause();
     await tx.run(
       `INSERT INTO entries
-         (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-       SELECT agent, key, value, metadata, written_seq, created_seq, ?, created_at, updated_at, expires_at
+         (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+       SELECT agent, key, value, metadata, salt, written_seq, created_seq, ?, created_at, updated_at, expires_at
        FROM entries WHERE id = ?`,
       [moment.seq, id],
     );

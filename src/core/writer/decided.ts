@@ -57,7 +57,7 @@ function areEqual(before: PolicySettings, policies: PolicySettings): boolean {
 export class ScreensAsItIs<I extends { agentId: string }> {
   constructor(private readonly contentOf: (input: I) => Content) {}
 
-  readonly prepare = (_agents: unknown, _input: I, found: JsonValue | undefined): Decided | undefined =>
+  readonly prepare = (_context: unknown, _input: I, found: JsonValue | undefined): Decided | undefined =>
     found as unknown as Decided | undefined;
 
   /** Decides on another thread, under the agent's present policies. */

@@ -4,9 +4,8 @@ import type { EventName } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
-import type { AgentDirectory } from "../rows/agents.ts";
 import type { Answer, Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
-import { answered, type Context, type Outcome } from "./operation.ts";
+import { answered, type Context, type Outcome, type PrepareContext } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
@@ -32,7 +31,7 @@ export interface Job<Prepared = unknown> {
    * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one. An
    * earlier job of the group may invalidate the preparation, so `run` must check it.
    */
-  prepare?(agents: AgentDirectory): Prepared;
+  prepare?(context: PrepareContext): Prepared;
   /** Returns the jobs to run right before this one, in the same transaction. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
   /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */

@@ -94,12 +94,15 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
 ) => MaybePromise<Outcome<AnswerOf<N>>>;
 
 /** The context of work before the transaction, on another thread than the workspace's. */
-type AheadContext = Pick<QueryContext, "nowMs" | "versions" | "principal">;
+type AheadContext = Pick<QueryContext, "nowMs" | "versions" | "principal"> & Pick<Context, "newSalt">;
+
+/** The context of work before the transaction, on the workspace's thread. */
+export type PrepareContext = Pick<Context, "agents" | "newSalt">;
 
 /** An operation with work that needs no transaction. `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {
   /** @param found what `ahead` returned, as {@link Recorded}; undefined when it was not called */
-  prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
+  prepare(context: PrepareContext, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
   /** Does the expensive work for some inputs, on another thread than the workspace's. */
   ahead?(reader: Reader, input: OperationInputs[N], context: AheadContext): Promise<JsonValue>;
   run: Operation<N, Prepared>;

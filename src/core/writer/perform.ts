@@ -62,6 +62,7 @@ export class WorkspaceWriter {
   readonly #slice: TimeSlice;
   readonly #log: Transactions;
   readonly #recorder: Recorder;
+  readonly #newSalt: () => string;
 
   constructor(
     private readonly connection: Connection,
@@ -71,10 +72,11 @@ export class WorkspaceWriter {
     const { sealer, onFailure, onHead, engine = embeddedEngine(connection) } = options;
     this.#log = new Transactions(connection, { engine, clock, slice, sealer, onFailure, onHead });
     this.#slice = slice;
+    this.#newSalt = () => newSalt(random);
     this.#recorder = new Recorder(connection, this.#log, {
       random,
       ids: new IdSource(clock, random),
-      newSalt: () => newSalt(random),
+      newSalt: this.#newSalt,
       slice,
       sealer,
       onFailure,
@@ -191,7 +193,7 @@ export class WorkspaceWriter {
 
   #prepare(job: Job): Preparation {
     try {
-      return { prepared: job.prepare?.(this.#log.agents) };
+      return { prepared: job.prepare?.({ agents: this.#log.agents, newSalt: this.#newSalt }) };
     } catch (error) {
       return { failure: this.#recorder.failed(job, error) };
     }

@@ -47,11 +47,11 @@ const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, co
 };
 
 /** Decides about the large entries on another thread, as the restore would if nothing changed until then. */
-const screenAhead: Ahead = async (reader, input, { nowMs, principal }) => {
+const screenAhead: Ahead = async (reader, input, { nowMs, principal, newSalt }) => {
   const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
   if (checkpoint === undefined) return null;
   const agent = await new AgentDirectory(reader).findByFirstSeq(checkpoint.agent);
-  const moment = { nowMs, principal, pause: nextTurn };
+  const moment = { nowMs, principal, newSalt, pause: nextTurn };
   const { plan, policies } = await planOf(reader, moment, { checkpoint, agent }, input);
   if (plan === null) return null;
   return (await decideAboutLargeEntries(reader, plan.comeBack, policies, nowMs)) as unknown as JsonObject;
@@ -60,7 +60,7 @@ const screenAhead: Ahead = async (reader, input, { nowMs, principal }) => {
 type Ahead = NonNullable<PreparedOperation<"checkpoint.restore", LargeEntries>["ahead"]>;
 
 export const restoreCheckpoint: PreparedOperation<"checkpoint.restore", LargeEntries> = {
-  prepare: (_agents, _input, found) => (found as unknown as LargeEntries | null) ?? undefined,
+  prepare: (_context, _input, found) => (found as unknown as LargeEntries | null) ?? undefined,
   ahead: screenAhead,
   run: restore,
 };
@@ -77,13 +77,13 @@ interface Planned {
 /** Plans a restore under the policies that are in force now. */
 async function planOf(
   reader: Reader,
-  { nowMs, principal, pause }: Pick<Context, "nowMs" | "principal" | "pause">,
+  { nowMs, principal, pause, newSalt }: Pick<Context, "nowMs" | "principal" | "pause" | "newSalt">,
   { checkpoint, agent }: Pick<AllowedCheckpoint, "checkpoint" | "agent">,
   { restoreConfig, restoreData }: { restoreConfig: boolean; restoreData: boolean },
 ): Promise<Planned> {
   // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = restoreConfig && principal.scope !== "agent";
-  const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
+  const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint, newSalt) : null;
   const policies =
     newConfig === null
       ? agent.policies
@@ -95,13 +95,18 @@ async function planOf(
 }
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
-async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Checkpoint): Promise<NewConfig | null> {
+async function configToRestore(
+  reader: Reader,
+  agent: AgentState,
+  checkpoint: Checkpoint,
+  newSalt: Context["newSalt"],
+): Promise<NewConfig | null> {
   const from = checkpoint.configVersion;
   if (from === null || agent.configVersion === null) return null;
   const wanted = await readConfigVersion(reader, agent.firstSeq, from);
   const current = await readConfigVersion(reader, agent.firstSeq, agent.configVersion);
   if (wanted.config === current.config) return null;
-  return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
+  return { version: agent.configVersion + 1, config: wanted.config, salt: newSalt(), rolledBackFrom: from };
 }
 
 /**

@@ -128,7 +128,7 @@ function conflictOver(
 }
 
 function addVersion(context: Context, agent: AgentState, config: string, rolledBackFrom: number | null): Outcome {
-  const content = { version: (agent.configVersion ?? 0) + 1, config, rolledBackFrom };
+  const content = { version: (agent.configVersion ?? 0) + 1, config, salt: context.newSalt(), rolledBackFrom };
   const facts = configFacts(content);
   const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };
   const details: JsonObject = { version: facts.version, config_digest: facts.digest };

@@ -13,7 +13,7 @@ import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { deleteData, noEntry } from "./operations.ts";
-import { digestIfClean, writeOperation } from "./write.ts";
+import { digestIfClean, type WriteFound, writeOperation } from "./write.ts";
 
 const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
@@ -54,10 +54,10 @@ interface CleanWrites {
   /** The policies under which they were screened. */
   policies: PolicySettings;
   /** For each operation, the digest of what it stores; null if it is no such write. */
-  digests: (string | null)[];
+  digests: ReturnType<typeof digestIfClean>[];
 }
 
-const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agentId, parts }, { nowMs }) => {
+const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agentId, parts }, context) => {
   const policies = await readPolicies(reader, agentId);
   // The patterns of a policy may take seconds for many small texts, and the large texts of others would wait.
   if (policies.screening?.patterns !== undefined) return [];
@@ -65,7 +65,7 @@ const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agent
   let characters = 0;
   for (const { name, input } of parts) {
     const isWrite = name === "data.write";
-    digests.push(isWrite ? digestIfClean(policies, input, nowMs) : null);
+    digests.push(isWrite ? digestIfClean(policies, input, context) : null);
     if (isWrite) characters += screenedCharacters(input);
     if (characters < LARGE_TEXT) continue;
     await nextTurn();
@@ -77,8 +77,10 @@ const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agent
 /** Returns the decisions about clean writes. The workspace's thread screens the other writes. */
 const decisionsOf: Composite<"data.batch">["foundOf"] = (clean) => {
   const { policies, digests } = clean as unknown as CleanWrites;
-  return digests.map((digest) =>
-    digest === null ? undefined : ({ policies, decision: ALLOWED, digest } as unknown as JsonObject),
+  return digests.map((digested) =>
+    digested === null
+      ? undefined
+      : ({ policies, decision: ALLOWED, digested } satisfies WriteFound as unknown as JsonObject),
   );
 };
 

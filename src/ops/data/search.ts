@@ -10,7 +10,6 @@ import { searchAgent } from "../../core/rows/search.ts";
 import { answered, inquiry, naming, type QueryContext } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../screen/decide.ts";
 import { endOf, type Freshness, freshAt } from "../../screen/retention.ts";
@@ -97,7 +96,6 @@ export const searchData = inquiry("data.search", {
     const { prefix, limit, filter } = input;
     const policies = context.agents.policiesOf(agent);
     const details = {
-      query_digest: sha256Hex(input.query),
       ...recorded("prefix", prefix, policies),
       ...recordedFilter(filter ?? [], policies),
       limit,

@@ -1,9 +1,15 @@
 /** Writes an entry. Work that needs only the input and the agent's policies is done before the transaction. */
 
-import { type AgentDirectory, type AgentState, readPolicies } from "../../core/rows/agents.ts";
+import { type AgentState, readPolicies } from "../../core/rows/agents.ts";
 import { admit, underBar } from "../../core/writer/admission.ts";
 import { type Decided, decidedElsewhere, reportedOf, stillHolds } from "../../core/writer/decided.ts";
-import { answered, type Context, type Operation, type PreparedOperation } from "../../core/writer/operation.ts";
+import {
+  answered,
+  type Context,
+  type Operation,
+  type PrepareContext,
+  type PreparedOperation,
+} from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
@@ -21,30 +27,45 @@ const REPORTED = "Stored. The policies report what they found.";
 
 type Write = OperationInputs["data.write"];
 
+/** The digest of a content, and its salt. */
+interface Digested {
+  digest: string;
+  salt: string;
+}
+
 /** A write that was screened and serialized under some policies. */
 interface ScreenedWrite extends Decided {
   /** The JSON texts, and their digest with the key; absent when the write is blocked. */
-  content?: { value: string; metadata: string; digest: string };
+  content?: Digested & { value: string; metadata: string };
 }
+
+/** A decision of another thread. With `digested`, the writer need not hash what is stored. */
+export type WriteFound = Decided & { digested?: Digested };
+
+type NewSalt = Context["newSalt"];
 
 /**
  * Screens a write before the transaction, under the agent's cached policies, unless `found` has the decision of
  * {@link screenAhead}. Returns undefined when the policies are not cached. Screening a whole group at once keeps the
  * screening tables in the processor's cache; the database would evict them between one write and the next.
  */
-function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
+function prepareWrite({ agents, newSalt }: PrepareContext, input: Write, found?: JsonValue): ScreenedWrite | undefined {
   if (found !== undefined) {
-    const { digest, ...decided } = found as unknown as Decided & { digest?: string };
-    return serialized(input, decided, digest);
+    const { digested, ...decided } = found as unknown as WriteFound;
+    return serialized(input, decided, newSalt, digested);
   }
   const policies = agents.known(input.agentId)?.policies;
-  return policies && serialized(input, { policies, decision: decide(policies, input) });
+  return policies && serialized(input, { policies, decision: decide(policies, input) }, newSalt);
 }
 
 /** Returns the digest of what a write stores if the policies find nothing in it; null otherwise. */
-export function digestIfClean(policies: PolicySettings, input: Write, nowMs: number): string | null {
-  const { decision, content } = serialized(input, { policies, decision: decide(policies, input, nowMs) });
-  return decision === ALLOWED && content !== undefined ? content.digest : null;
+export function digestIfClean(
+  policies: PolicySettings,
+  input: Write,
+  { nowMs, newSalt }: Pick<Context, "nowMs" | "newSalt">,
+): Digested | null {
+  const { decision, content } = serialized(input, { policies, decision: decide(policies, input, nowMs) }, newSalt);
+  return decision === ALLOWED && content !== undefined ? { digest: content.digest, salt: content.salt } : null;
 }
 
 /** Screens a write on another thread, under the agent's present policies. */
@@ -54,14 +75,15 @@ async function screenAhead(reader: Reader, input: Write, { nowMs }: { nowMs: num
 }
 
 /** @param known the digest, if it is known already */
-function serialized(input: Write, decided: Decided, known?: string): ScreenedWrite {
+function serialized(input: Write, decided: Decided, newSalt: NewSalt, known?: Digested): ScreenedWrite {
   const { decision } = decided;
   if (!decision.allowed) return decided;
   const stored = decision.found?.redacted ?? input;
   const metadata = canonicalJson(stored.metadata);
   const value = JSON.stringify(stored.value);
-  const digest = known ?? valueDigest(input.key, metadata, value);
-  return { ...decided, content: { value, metadata, digest } };
+  const salt = known?.salt ?? newSalt();
+  const digest = known?.digest ?? valueDigest(salt, input.key, metadata, value);
+  return { ...decided, content: { value, metadata, digest, salt } };
 }
 
 /** Returns when the entry expires, ms; null for never. @throws {Problem} when that time is past */
@@ -89,7 +111,7 @@ function admitted(reader: Reader, context: Context, input: Write, known: AgentSt
     const { policies } = agent;
     const screened = stillHolds(ahead, policies, context.nowMs)
       ? ahead
-      : serialized(input, { policies, decision: decide(policies, input, context.nowMs) });
+      : serialized(input, { policies, decision: decide(policies, input, context.nowMs) }, context.newSalt);
     const decision = underBar(bar, screened.decision);
     if (!decision.allowed) return blocked(agent, input.key, decision);
     return stored(context, agent, input, { ...screened, decision, expiresAtMs });
@@ -106,13 +128,13 @@ function stored(
     expiresAtMs,
   }: Pick<ScreenedWrite, "content"> & { decision: Allowed; expiresAtMs: number | null },
 ) {
-  const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
+  const { value, metadata, digest, salt } = content as NonNullable<ScreenedWrite["content"]>;
   const { found } = decision;
   const details: JsonObject = { key, value_digest: digest };
   if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
   if (found !== undefined) Object.assign(details, reportedOf(decision));
   const rest = found === undefined ? `"message":"${STORED}"` : JSON.stringify(answerOf(found)).slice(1, -1);
-  const effect = { kind: "put", key, digest, value, metadata, expiresAtMs } as const;
+  const effect = { kind: "put", key, digest, value, metadata, salt, expiresAtMs } as const;
   return answered(agent, details, `{"allowed":true,"audit_id":"${auditId}",${rest}}`, {
     result: "allowed",
     etag: auditId,

@@ -72,7 +72,12 @@ export const updateFloor: Operation<"policies.update"> = async (_reader, context
   if (condition !== undefined && !holds(condition, current)) {
     return conflict(null, {}, CONFLICT, condition, current);
   }
-  const content = { version: (workspace.configVersion ?? 0) + 1, config: canonicalJson(floor), rolledBackFrom: null };
+  const content = {
+    version: (workspace.configVersion ?? 0) + 1,
+    config: canonicalJson(floor),
+    salt: context.newSalt(),
+    rolledBackFrom: null,
+  };
   const facts = configFacts(content, "p");
   const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };
   const details = { version: facts.version, config_digest: facts.digest };

@@ -1,6 +1,6 @@
 /** Decides about a text without storing it. */
 
-import { type AgentDirectory, type AgentState, readPolicies } from "../../core/rows/agents.ts";
+import { type AgentState, readPolicies } from "../../core/rows/agents.ts";
 import { loadFloor } from "../../core/rows/configs.ts";
 import { type Bar, barOfValue, barUnder, barWithoutConfig, underBar } from "../../core/writer/admission.ts";
 import { type Decided, decidedElsewhere, stillHolds } from "../../core/writer/decided.ts";
@@ -11,6 +11,7 @@ import {
   naming,
   type Operation,
   type OperationsOf,
+  type PrepareContext,
 } from "../../core/writer/operation.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -36,7 +37,7 @@ const sentPolicies = ({ policies }: Check): PolicySettings | null =>
   policies === null ? null : policiesOf({ policies });
 
 /** Decides before the transaction, like a write. Returns undefined when the policies are not cached. */
-function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): Decided | undefined {
+function prepareCheck({ agents }: PrepareContext, input: Check, found?: JsonValue): Decided | undefined {
   if (found !== undefined) return found as unknown as Decided;
   const known = input.agentId === null ? undefined : agents.known(input.agentId)?.policies;
   const policies = sentPolicies(input) ?? known;

@@ -12,8 +12,9 @@ import { problem, type Reply, type Retry, refusal, type StreamPlan, unrecorded }
 import { openWorkspaceReader } from "../../core/writer/file.ts";
 import { earlierReply } from "../../core/writer/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../../core/writer/storage-failure.ts";
-import { systemClock } from "../../ids.ts";
+import { RandomPool, systemClock } from "../../ids.ts";
 import type { JsonValue } from "../../json.ts";
+import { newSalt } from "../../log/hash.ts";
 import { isInquiry, isInspection } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { streamExtract } from "../../ops/audit/extract.ts";
@@ -48,6 +49,7 @@ const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofTe
 const gauges = new ThreadGauges(options.gauges);
 gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
+const random = new RandomPool();
 const encoder = new TextEncoder();
 
 const post = (message: FromReader): void => parentPort?.postMessage(message);
@@ -185,7 +187,7 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
   const nowMs = clock();
   if (!isInquiry(name))
     return workspaces.use(workspaceId, nowMs, ({ reader, versions }) =>
-      preparationOf(name)(reader, input, { nowMs, versions, principal }),
+      preparationOf(name)(reader, input, { nowMs, versions, principal, newSalt: () => newSalt(random) }),
     );
   const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);

@@ -134,7 +134,7 @@ function singleJobOf(
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
   if (via !== undefined) job.via = (policies) => recordedVia(via, policies);
-  if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
+  if ("prepare" in own) job.prepare = (context) => own.prepare(context, input, found);
   return job;
 }
 

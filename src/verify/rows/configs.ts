@@ -1,5 +1,5 @@
 /** Compares the config versions of one agent with the events that made them. */
-import { sha256Hex } from "../../log/hash.ts";
+import { isSalt, saltedDigest } from "../../log/hash.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
@@ -13,6 +13,7 @@ const ROWS_AT_ONCE = 32;
 const CONFIG = new RowForm("c", {
   version: "integer",
   config: "text",
+  salt: "text",
   created_seq: "integer",
   rolled_back_from: "integer?",
 });
@@ -49,7 +50,7 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
 
 /** Returns what is wrong with a version; null for nothing. */
 function configProblem(
-  { version, config, rolled_back_from: rolledBackFrom }: RowOf<typeof CONFIG>,
+  { version, config, salt, rolled_back_from: rolledBackFrom }: RowOf<typeof CONFIG>,
   named: NamedEvent | null,
   agentId: string | null,
 ): string | null {
@@ -64,7 +65,7 @@ function configProblem(
   const made = effect.kind === "restore" ? effect.config : effect.kind === "add_config" ? effect : null;
   // Configs in the workspace's own chain are versions of its policies.
   const name = `${agentId === null ? "p" : "v"}${version}`;
-  if (made === null || made.version !== name || made.digest !== sha256Hex(config)) {
+  if (made === null || made.version !== name || !isSalt(salt) || made.digest !== saltedDigest(salt, config)) {
     return "is not what its event says was made";
   }
   const from = rolledBackFrom === null ? null : `v${rolledBackFrom}`;

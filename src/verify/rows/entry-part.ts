@@ -4,7 +4,8 @@
  * (entry-pages.ts).
  */
 import { SHA256 } from "bun";
-import { Bytes, copy, enlarged } from "../../log/bytes.ts";
+import { Bytes, copy, enlarged, readHex } from "../../log/bytes.ts";
+import { SALT_BYTES } from "../../log/hash.ts";
 import { isJson } from "../../log/json-scan.ts";
 import type { Reader } from "../../store/transaction.ts";
 
@@ -82,14 +83,16 @@ export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | num
 const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
 const HEAD = [...NUMBERS, "coalesce(expires_at, 0)", ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
-/** The hashed text, built from the stored columns, so that every byte counts. */
+/** The salt, in hex, and the hashed text, built from the stored columns, so that every byte counts. */
 const [KEY_LEAD, METADATA_LEAD, VALUE_LEAD, END] = ['{"key":"', '","metadata":', ',"value":', "}"];
-const HASHED = `'${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
+const HASHED = `salt, '${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
+const SALT_CHARS = 2 * SALT_BYTES;
 const AROUND = KEY_LEAD.length + METADATA_LEAD.length + VALUE_LEAD.length + END.length;
 // Every text sorts before every blob, and every number before every text.
 const TYPED = [
-  ...["key", "metadata", "value"].map((column) => `${column} < x'' AND ${column} >= ''`),
+  ...["key", "metadata", "salt", "value"].map((column) => `${column} < x'' AND ${column} >= ''`),
   ...NUMBERS.map((column) => `typeof(${column}) = 'integer'`),
+  `octet_length(salt) = ${SALT_CHARS}`,
   "(expires_at IS NULL OR (typeof(expires_at) = 'integer' AND expires_at > 0))",
 ].join(" AND ");
 const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
@@ -137,6 +140,7 @@ class EntryPacker {
   #end = 0;
   readonly #head = new Float64Array(NUMBERS.length + 1 + LENGTHS.length);
   readonly #lengths = this.#head.subarray(NUMBERS.length + 1);
+  readonly #salt = new Uint8Array(SALT_BYTES);
   readonly #digest = new Uint8Array(HASH_BYTES);
   /** The last metadata that were checked to be JSON, since many entries have the same. */
   #metadata = "{}";
@@ -161,8 +165,9 @@ class EntryPacker {
 
   /** Packs the row that begins at `start`. Returns its end, or -1. */
   #add(text: Bytes, start: number): number {
-    const at = this.#readHead(text.u8, start);
-    if (at < 0) return -1;
+    const saltAt = this.#readHead(text.u8, start);
+    if (saltAt < 0 || !readHex(text.u8, saltAt, this.#salt, 0, SALT_BYTES)) return -1;
+    const at = saltAt + SALT_CHARS;
     const [agent = 0, written = 0, created = 0, from = 0, createdAt = 0, updatedAt = 0, id = 0, expires = 0] =
       this.#head;
     const [key = 0, metadata = 0, value = 0] = this.#lengths;
@@ -172,7 +177,9 @@ class EntryPacker {
     if (end > text.u8.length || from !== written || !isPlain(text.u8, keyAt, keyAt + key)) return -1;
     const metadataAt = keyAt + key + METADATA_LEAD.length;
     if (!this.#isJson(text, metadataAt, metadataAt + metadata)) return -1;
-    SHA256.hash(text.u8.subarray(at, end), this.#digest);
+    // Before the text, so that both are hashed as one piece of memory.
+    text.u8.set(this.#salt, at - SALT_BYTES);
+    SHA256.hash(text.u8.subarray(at - SALT_BYTES, end), this.#digest);
     this.#reserve(key + HASH_BYTES);
     copy(this.#text, this.#end, text, keyAt, key);
     this.#bytes.set(this.#digest, this.#end + key);

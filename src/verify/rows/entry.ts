@@ -1,7 +1,7 @@
 /** Compares one stored version of an entry with the events that it names. Pure. */
 
 import { orNull } from "../../failure.ts";
-import { valueDigest } from "../../log/hash.ts";
+import { isSalt, valueDigest } from "../../log/hash.ts";
 import { CanonicalJsonError } from "../../log/jcs.ts";
 import { isJson } from "../../log/json-scan.ts";
 import { RowForm, type RowOf } from "../columns.ts";
@@ -13,6 +13,7 @@ export const ENTRY = new RowForm("e", {
   key: "text",
   value: "text",
   metadata: "text",
+  salt: "text",
   written_seq: "integer",
   created_seq: "integer",
   live_from: "integer",
@@ -24,7 +25,7 @@ export const ENTRY = new RowForm("e", {
 type StoredRow = RowOf<typeof ENTRY>;
 
 /** The columns with a row's key and the positions between which it is visible. */
-export type StoredLife = Omit<StoredRow, "value" | "metadata">;
+export type StoredLife = Omit<StoredRow, "value" | "metadata" | "salt">;
 
 /** A row with the events at the positions that it names; null for a missing event. */
 export type StoredVersion = StoredRow & {
@@ -93,11 +94,11 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
 }
 
 /**
- * Returns the digest of a row's content, hex; null when its key has no canonical form. The hashed text is built from
+ * Returns the digest of a row's content, hex; null when its key has no canonical form, or its salt is none. The hashed text is built from
  * the columns as they are stored, so that every byte counts.
  */
-const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
-  orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
+const digestOf = ({ key, metadata, value, salt }: StoredRow): string | null =>
+  isSalt(salt) ? orNull(CanonicalJsonError, () => valueDigest(salt, key, metadata, value)) : null;
 
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>
   kindOf(named) === "put" && named.event.agent_id === agentId;
