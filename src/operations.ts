@@ -27,7 +27,7 @@ import {
   type TrailScope,
   takes,
 } from "./operation-facts.ts";
-import type { SinkCredentials, SinkSettings, SinkWish } from "./sink.ts";
+import type { SinkCredentials, SinkRequest, SinkSettings } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
 
 /** Reads of an agent's configuration. */
@@ -361,7 +361,7 @@ export const OPERATIONS = {
   },
   "policies.update": {
     ...CONFIG_CHANGE,
-    input: takes<{ floor: JsonObject; condition?: VersionCondition }>(),
+    input: takes<{ workspacePolicies: JsonObject; condition?: VersionCondition }>(),
     did: "saved the workspace's policies",
     tried: "save the workspace's policies",
   },
@@ -491,7 +491,7 @@ export const OPERATIONS = {
   "sink.create": {
     ...SINK_CHANGE,
     control: "create_sink",
-    input: takes<SinkWish>(),
+    input: takes<SinkRequest>(),
     ocsf: "entity.create",
     did: "made a sink",
     tried: "make a sink",

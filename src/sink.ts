@@ -56,7 +56,7 @@ export interface SinkPlaces {
 }
 
 /** A new sink as requested. */
-export interface SinkWish extends SinkSettings, SinkCredentials {
+export interface SinkRequest extends SinkSettings, SinkCredentials {
   type: SinkType;
   start: SinkStart;
 }

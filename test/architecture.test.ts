@@ -20,7 +20,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["search", []],
   ["settings", ["log", "oidc"]],
   ["core", ["log", "store", "screen", "search", "settings"]],
-  ["api", ["core"]],
+  ["api", ["core", "ops"]],
   ["follow", ["core", "log", "store", "search", "settings"]],
   ["verify", ["core", "log", "store", "screen", "ops"]],
   ["ops", ["api", "core", "log", "store", "oidc", "screen", "search", "settings", "verify", "follow", "engine-libsql"]],

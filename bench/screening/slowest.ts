@@ -13,8 +13,8 @@ import { parseArgs } from "node:util";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { everyAnchor } from "../../src/screen/anchors.ts";
 import { decide } from "../../src/screen/decide.ts";
-import { effectivePolicies } from "../../src/screen/floor.ts";
 import { type PolicySettings, policiesOf } from "../../src/screen/policies.ts";
+import { effectivePolicies } from "../../src/screen/workspace-policies.ts";
 
 const { values: options } = parseArgs({
   options: {

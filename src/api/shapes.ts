@@ -90,7 +90,10 @@ export const countOf = (description: string) => t.Integer({ minimum: 0, descript
 export const VersionId = component("VersionId", t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] }));
 
 /** A version of the workspace's policies. */
-export const FloorVersionId = component("PoliciesVersionId", t.String({ pattern: "^p[1-9][0-9]*$", examples: ["p2"] }));
+export const PoliciesVersionId = component(
+  "PoliciesVersionId",
+  t.String({ pattern: "^p[1-9][0-9]*$", examples: ["p2"] }),
+);
 
 /** A SHA-256 hash, or another of 32 bytes. */
 export const Hash = component(

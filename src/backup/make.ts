@@ -31,7 +31,7 @@ import { PreviousBackup } from "./previous.ts";
 import { damagedControl, readControlCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
-interface BackupWish {
+interface BackupRequest {
   source: DataDirectory;
   /** The directory that holds the backups. */
   destination: string;
@@ -57,20 +57,20 @@ export interface MadeBackup {
  * left behind.
  * @throws {Failure} for every problem that the operator can fix
  */
-export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
-  using destination = Destination.open(wish.destination, wish.source.root);
-  const startMs = wish.clock();
+export async function makeBackup(request: BackupRequest): Promise<MadeBackup> {
+  using destination = Destination.open(request.destination, request.source.root);
+  const startMs = request.clock();
   const name = destination.newName(startMs);
   const draft = destination.draft(name);
   using _cleaner = removedOnSignal(() => [draft]);
   try {
-    const target = dataDirectory(draft, wish.source.encryptionKey);
+    const target = dataDirectory(draft, request.source.encryptionKey);
     for (const path of [draft, ...foldersOf(target)]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
     const createdAt = new Date(startMs).toISOString();
-    const { manifest, linked } = await fill(wish, destination, target, createdAt);
+    const { manifest, linked } = await fill(request, destination, target, createdAt);
     replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
     const path = destination.publish(name);
-    const removed = wish.keep === null ? [] : destination.keepNewest(wish.keep);
+    const removed = request.keep === null ? [] : destination.keepNewest(request.keep);
     return { path, manifest, linked, removed };
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
@@ -80,19 +80,19 @@ export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
 }
 
 async function fill(
-  wish: BackupWish,
+  request: BackupRequest,
   destination: Destination,
   target: DataDirectory,
   createdAt: string,
 ): Promise<{ manifest: Manifest; linked: number }> {
-  const { source, clock } = wish;
+  const { source, clock } = request;
   const newest = destination.list().at(-1);
   const previous = newest === undefined ? null : PreviousBackup.read(join(destination.path, newest));
   const keyFiles = copyKeyFiles(source, target);
   const control = copyControl(source, target);
   const ids = [...new Set([...control.workspaceIds, ...presentWorkspaces(source)])].sort();
   destination.requireRoom(roomFor(ids, source, previous, clock));
-  const copied = await copyAll({ source, target, previous, clock }, ids, control.workspaceIds, wish);
+  const copied = await copyAll({ source, target, previous, clock }, ids, control.workspaceIds, request);
   if (!areKeysAsCopied(source, keyFiles)) {
     throw new Failure("busy", "The sealing key changed during the backup, so the backup was discarded. Run it again.");
   }
@@ -133,7 +133,7 @@ async function copyAll(
   parts: CopyParts,
   ids: readonly string[],
   named: readonly string[],
-  { onProgress = () => {} }: BackupWish,
+  { onProgress = () => {} }: BackupRequest,
 ): Promise<Copied> {
   const known = new Set(named);
   const total = ids.reduce((sum, id) => sum + databaseSize(parts.source, id), 0);

@@ -25,7 +25,7 @@ import { LOG_RESTORE } from "../log/seal.ts";
 import { cliPrincipal, sealNow, withWriter } from "../ops/directory/journal.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
-import { AT_HOME, placeOf, settleAtHome } from "../store/place.ts";
+import { EMBEDDED, locationOf, markEmbedded } from "../store/location.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
@@ -38,7 +38,7 @@ import { finishControl, planControl } from "./restored-control.ts";
 import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
-export interface RestoreWish {
+export interface RestoreRequest {
   /** The directory of the backup. */
   backup: string;
   /** The new data directory: empty or missing. */
@@ -96,17 +96,17 @@ interface BegunEpoch {
  * Restores a backup.
  * @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind
  */
-export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
-  const backup = resolve(wish.backup);
-  const read = readBackup(backup, wish.partial);
-  const kept = new KeptSeals(wish.seals ?? []);
-  const target = dataDirectory(wish.dataDir, wish.encryptionKey);
+export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
+  const backup = resolve(request.backup);
+  const read = readBackup(backup, request.partial);
+  const kept = new KeptSeals(request.seals ?? []);
+  const target = dataDirectory(request.dataDir, request.encryptionKey);
   refuseOccupied(target);
   const existed = existsSync(target.root);
   const made = () => (existed ? entriesOf(target.root) : [target.root]);
   using _cleaner = removedOnSignal(made);
   try {
-    return await restoreInto(target, backup, read, { ...wish, kept });
+    return await restoreInto(target, backup, read, { ...request, kept });
   } catch (error) {
     for (const path of made()) rmSync(path, { recursive: true, force: true });
     throw explained(error, target.root);
@@ -144,9 +144,9 @@ async function restoreInto(
   target: DataDirectory,
   backup: string,
   { manifest, digest }: ReadManifest,
-  wish: RestoreWish & { kept: KeptSeals },
+  request: RestoreRequest & { kept: KeptSeals },
 ): Promise<Restored> {
-  const { clock, random = new RandomPool(), onProgress = () => {} } = wish;
+  const { clock, random = new RandomPool(), onProgress = () => {} } = request;
   makePrivateDirectory(target.root);
   createPrivateFile(target.unfinished, "governd restore was interrupted.\n");
   using _lock = lockDataDirectory(target);
@@ -166,14 +166,14 @@ async function restoreInto(
   // Files of a node on a libSQL server are copies. They are now the databases.
   for (const path of [target.control, ...manifest.workspaces.map((one) => workspaceFile(target, one.workspace_id))]) {
     using database = openConnection(path, { encryptionKey: target.encryptionKey });
-    if (placeOf(database) !== AT_HOME) settleAtHome(database);
+    if (locationOf(database) !== EMBEDDED) markEmbedded(database);
   }
   const revokedAt = clock();
   const { plan, installation } = await planControl(target, logs);
   // Only the log of the installation knows all workspaces.
   const tellers = new Set(plan.leftOut.has(installation) ? [installation] : plan.leftOut.keys());
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
-  const key = sealKeySource(target, wish.sealKey);
+  const key = sealKeySource(target, request.sealKey);
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
   for (const [workspace_id, rowsLeftOut] of plan.leftOut) {
@@ -181,7 +181,7 @@ async function restoreInto(
     const control = restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut, workspacesLeftOut });
     const details = { ...backupOf, ...control };
     const number = epochNumber(clock(), random);
-    const seals = { number, kept: wish.kept, sealFile: sealFile(target, workspace_id) };
+    const seals = { number, kept: request.kept, sealFile: sealFile(target, workspace_id) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
       epochs.push(await beginEpoch(writer, connection, details, seals));
       return await sealNow(writer);
@@ -200,7 +200,7 @@ async function restoreInto(
     left_out: manifest.left_out,
     epochs,
     unsealed,
-    seals_cut_off: [...wish.kept.cutOff],
+    seals_cut_off: [...request.kept.cutOff],
     ...ended,
     reapplied,
     rows_left_out: [...plan.leftOut].flatMap(([workspace_id, rows]) => rows.map((row) => ({ workspace_id, ...row }))),

@@ -27,15 +27,15 @@ type WorkspaceOutcome =
 type Placed = { file: ManifestFile; linked: boolean };
 
 /** A kind of file: where it is in a data directory and in a backup, and how to copy it. */
-interface Place {
+interface FileKind {
   in(directory: DataDirectory, workspaceId: string): string;
   path(workspaceId: string): string;
   copy(from: string, to: string, source: DataDirectory): Digest;
 }
 
-const SEALS: Place = { in: sealFile, path: (workspaceId) => `seals/${workspaceId}.log`, copy: copyFile };
+const SEALS: FileKind = { in: sealFile, path: (workspaceId) => `seals/${workspaceId}.log`, copy: copyFile };
 
-const DATABASE: Place = {
+const DATABASE: FileKind = {
   in: workspaceFile,
   path: (workspaceId) => `workspaces/${workspaceId}.db`,
   copy(from, to, { encryptionKey }) {
@@ -80,7 +80,7 @@ export async function copyWorkspace(parts: CopyParts, workspaceId: string): Prom
 }
 
 /** Links a file from the last backup when it has the same state or content there, and copies it otherwise. */
-function put({ source, target, previous, clock }: CopyParts, place: Place, workspaceId: string): Placed {
+function put({ source, target, previous, clock }: CopyParts, place: FileKind, workspaceId: string): Placed {
   const [from, to, path] = [place.in(source, workspaceId), place.in(target, workspaceId), place.path(workspaceId)];
   const before = fileState(from, clock());
   const taken = previous?.take(path, before, to) ?? null;

@@ -14,7 +14,7 @@ import { receiverOf } from "../follow/sinks/receivers.ts";
 import { RandomPool, systemClock } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { requireWorkspace } from "../ops/directory/workspaces.ts";
-import { askedOf, wishOf } from "../ops/sinks/asked.ts";
+import { askedOf, requestOf } from "../ops/sinks/asked.ts";
 import {
   changeSink,
   createSink,
@@ -76,8 +76,8 @@ export const newSink = (session: Session, options: SinkOptions) =>
     const { type, url, start } = options;
     const from = start === undefined ? {} : { start: /^\d{1,15}$/.test(start) ? Number(start) : start };
     const members = { ...(type && { type }), ...(url && { url }), ...from, ...membersOf(options, {}) };
-    const wish = wishOf(new Validator(NewSink, "argument").parse(members as JsonObject));
-    return done(await createSink(parts, { actor: ACTOR, workspaceId }, wish));
+    const wanted = requestOf(new Validator(NewSink, "argument").parse(members as JsonObject));
+    return done(await createSink(parts, { actor: ACTOR, workspaceId }, wanted));
   });
 
 /** Changes those settings of a sink that the options name. */

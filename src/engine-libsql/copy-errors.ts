@@ -1,8 +1,8 @@
 /** Why a working copy cannot be brought up to date. */
 
 import { Unreachable } from "../core/writer/storage-failure.ts";
+import { CLOSED_FORMAT } from "../store/location.ts";
 import { otherGovernd } from "../store/migrate.ts";
-import { CLOSED_FORMAT } from "../store/place.ts";
 
 /** The namespace is empty or missing. */
 export class NamespaceMissing extends Error {

@@ -7,7 +7,7 @@ import { type Engine, embeddedEngine } from "../core/writer/engine.ts";
 import type { Head } from "../core/writer/head.ts";
 import { Unreachable } from "../core/writer/storage-failure.ts";
 import type { Connection } from "../store/connection.ts";
-import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
+import { EMBEDDED, locationOf, MOVING } from "../store/location.ts";
 
 /** How long a transaction waits for the end of a move, ms, and how often it checks. */
 const PATIENCE_MS = 2_500;
@@ -25,8 +25,8 @@ export class MovingEngine implements Engine {
 
   /** @throws {Unreachable} when a move takes longer than {@link PATIENCE_MS}, or was interrupted */
   async begin(): Promise<boolean> {
-    const isAtHome = (await this.#settledPlace()) === AT_HOME;
-    if (!isAtHome) {
+    const isEmbedded = (await this.#settledPlace()) === EMBEDDED;
+    if (!isEmbedded) {
       const isNew = this.#copy === null;
       this.#copy ??= this.makeCopy();
       const hasChanged = await this.#copy.begin?.();
@@ -42,15 +42,15 @@ export class MovingEngine implements Engine {
   commit(expected: Head, isLong: boolean): ReturnType<Engine["commit"]> {
     if (this.#copy !== null) return this.#copy.commit(expected, isLong);
     // The place cannot change while the transaction is open.
-    if (placeOf(this.connection) !== AT_HOME) return "stale";
+    if (locationOf(this.connection) !== EMBEDDED) return "stale";
     return embeddedEngine(this.connection).commit(expected, isLong);
   }
 
   async #settledPlace(): Promise<number> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
-      const place = placeOf(this.connection);
-      if (place !== LEAVING) return place;
+      const place = locationOf(this.connection);
+      if (place !== MOVING) return place;
       if (performance.now() > end) throw new Unreachable("the move of the workspace to the server has not ended");
       await Bun.sleep(LOOK_EVERY_MS);
     }

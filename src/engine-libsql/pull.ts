@@ -1,6 +1,7 @@
 /** Copies a namespace into a new file. */
 import { openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { CLOSED_FORMAT } from "../store/location.ts";
 import {
   type Migration,
   migrate,
@@ -9,7 +10,6 @@ import {
   otherGovernd,
   UnknownSchema,
 } from "../store/migrate.ts";
-import { CLOSED_FORMAT } from "../store/place.ts";
 import { removeDatabase } from "../store/remove.ts";
 import { WorkingCopy } from "./copy.ts";
 import { NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";

@@ -16,7 +16,7 @@ export const PATIENCE_MS = 5_000;
 const PAUSE_MS = 200;
 
 /** What the daemon knows and the server does not tell. */
-interface Known {
+interface NamespaceCounts {
   /** The setting `engine_max_namespaces`. */
   maxNamespaces: number;
   /** The number of logs in the control database. Each log has a namespace. */
@@ -40,7 +40,7 @@ export async function requireUsable(options: ServerOptions): Promise<void> {
  * Checks that there are few enough namespaces, and that the control namespace is durable and may be written.
  * @throws {Failure} `engine_unusable`
  */
-export async function requireDurable(options: ServerOptions, known: Known): Promise<void> {
+export async function requireDurable(options: ServerOptions, known: NamespaceCounts): Promise<void> {
   requireEnoughNamespaces(known);
   await explained(options, async () => {
     await requireStrong(options);
@@ -52,7 +52,7 @@ export async function requireDurable(options: ServerOptions, known: Known): Prom
  * Compares the number of namespaces with the setting, since the server does not tell its own limit.
  * @throws {Failure}
  */
-function requireEnoughNamespaces({ maxNamespaces, logs }: Known): void {
+function requireEnoughNamespaces({ maxNamespaces, logs }: NamespaceCounts): void {
   const needed = logs + 1;
   if (needed <= maxNamespaces) return;
   throw unusable(

@@ -8,8 +8,8 @@ import type { ServerOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
 import { checked } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { EMBEDDED, locationOf } from "../store/location.ts";
 import { openMigrated } from "../store/migrate.ts";
-import { AT_HOME, placeOf } from "../store/place.ts";
 import { removeDatabase } from "../store/remove.ts";
 import type { Reader, Row } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
@@ -193,7 +193,7 @@ export class ServerEngine {
  * Reports whether a file is a copy, or is empty and will become one.
  */
 const isOfCopy = (connection: Connection): boolean =>
-  placeOf(connection) > AT_HOME || connection.value("SELECT 1 FROM head") === undefined;
+  locationOf(connection) > EMBEDDED || connection.value("SELECT 1 FROM head") === undefined;
 
 /** Returns the engine of a workspace on a server. */
 function engineOf(copy: WorkingCopy): Engine {

@@ -1,10 +1,10 @@
-/** The policies in force for an agent at a time, member by member, each with its origin: the floor or the config. */
+/** The policies in force for an agent at a time, member by member, each with its origin: the workspace policies or the config. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { effectivePolicies, type Floor } from "./floor.ts";
 import { isStronger, type Mode, strongerMode } from "./modes.ts";
 import { allPolicies, type PolicySettings } from "./policies.ts";
 import { modeOf } from "./rules.ts";
 import type { ExceptionSetting, KindModes, ScreeningSetting } from "./screening.ts";
+import { effectivePolicies, type WorkspacePolicies } from "./workspace-policies.ts";
 
 type Origin = "floor" | "config";
 
@@ -12,25 +12,25 @@ interface InForce {
   /** Policies in the form of a config, without policies that are off. */
   policies: JsonObject;
   /**
-   * Origins by path: `screening.pii.mode`, `screening.patterns[0]`. A member that both demand is from the floor, which
+   * Origins by path: `screening.pii.mode`, `screening.patterns[0]`. A member that both demand is from the workspace policies, which
    * no config can weaken.
    */
   from: Record<string, Origin>;
 }
 
 /** Returns the policies in force at a time, ms, for an agent whose config has the settings `own`. */
-export function inForce(floor: Floor, own: PolicySettings, nowMs: number): InForce {
-  const policies = shown(effectivePolicies(floor, own), nowMs);
-  const ofFloor = shown(floor.policies, nowMs);
-  const demands = new Map(membersOf("", ofFloor).map(([path, value]) => [demand(path, value), path]));
+export function inForce(workspacePolicies: WorkspacePolicies, own: PolicySettings, nowMs: number): InForce {
+  const policies = shown(effectivePolicies(workspacePolicies, own), nowMs);
+  const ofWorkspacePolicies = shown(workspacePolicies.policies, nowMs);
+  const demands = new Map(membersOf("", ofWorkspacePolicies).map(([path, value]) => [demand(path, value), path]));
   const named = new Set(demands.values());
-  const isFromFloor = (path: string, value: JsonValue): boolean =>
+  const isFromWorkspace = (path: string, value: JsonValue): boolean =>
     demands.has(demand(path, value)) ||
-    // In the floor, a detector without a mode of its own has the mode of its kind.
+    // In the workspace policies, a detector without a mode of its own has the mode of its kind.
     (!named.has(path) && demands.has(demand(path.replace(/\.detectors\..*/, ".mode"), value)));
   const from = membersOf("", policies).map(([path, value]): [string, Origin] => [
     path,
-    isFromFloor(path, value) ? "floor" : "config",
+    isFromWorkspace(path, value) ? "floor" : "config",
   ]);
   return { policies, from: Object.fromEntries(from) };
 }

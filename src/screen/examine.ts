@@ -3,7 +3,7 @@ import { beginEffort, type Hit as CheckHit, continueEffort, isExhausted } from "
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, isPart, type Match, pathShower } from "./fields.ts";
 import { type Mode, strongerMode } from "./modes.ts";
-import type { Place } from "./near.ts";
+import type { Span } from "./near.ts";
 import type { ListText } from "./parts.ts";
 import type { OwnPattern } from "./patterns/pattern-set.ts";
 import { addPatternWork, beginPatternWork } from "./patterns/work.ts";
@@ -111,7 +111,7 @@ function examineFields(
   return { found, excepted: exceptions.counted, validUntilMs: exceptions.validUntilMs };
 }
 
-function hitsIn(field: Field, rules: Rules, content: Content, changed: readonly Place[] | null): readonly Hit[] {
+function hitsIn(field: Field, rules: Rules, content: Content, changed: readonly Span[] | null): readonly Hit[] {
   const alone = detectedIn(field, rules, changed);
   const detected = field.list === undefined ? alone : [...alone, ...listedIn(field, rules, alone)];
   const own = patternHits(field.text, rules, content);
@@ -130,7 +130,7 @@ function judged(field: Field, hits: readonly Hit[], { names }: Rules, exceptions
 function detectedIn(
   { path, text, context, joined }: Field,
   { dictionary, budget, names }: Rules,
-  changed: readonly Place[] | null,
+  changed: readonly Span[] | null,
 ): readonly Hit[] {
   if (dictionary === null) return NO_HITS;
   // Rules with other names may have the same dictionary, so what is remembered is the text as it is screened.

@@ -1,6 +1,6 @@
 /** The texts of some content that are screened, and the names of their places. */
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { Place } from "./near.ts";
+import type { Span } from "./near.ts";
 import { joinedParts, type ListText, listText } from "./parts.ts";
 import type { Content, Finding } from "./policy.ts";
 
@@ -49,7 +49,7 @@ export interface FieldMatches {
   index: number;
   matches: readonly Match[];
   /** Where anything was found, also what is no match because of an exception. Not in order. */
-  places: readonly Place[];
+  places: readonly Span[];
 }
 
 /** The fields of some content, in the order in which findings are reported: key, value, metadata. */

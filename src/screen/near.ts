@@ -3,7 +3,7 @@ import { REACH } from "./check.ts";
 import type { View } from "./text/view.ts";
 
 /** A piece of a text, in UTF-16 code units; `end` is exclusive. */
-export interface Place {
+export interface Span {
   start: number;
   end: number;
 }
@@ -15,8 +15,8 @@ export type IsNear = ((end: number) => boolean) | null;
 const MARGIN = 256;
 
 /** Returns the function for anchors in a view; `places` are in the view's original, ordered by their start. */
-export function nearIn(view: View, places: readonly Place[]): IsNear {
-  const windows: Place[] = [];
+export function nearIn(view: View, places: readonly Span[]): IsNear {
+  const windows: Span[] = [];
   for (const place of places) {
     const start = offsetIn(view, place.start) - REACH - MARGIN;
     const end = offsetIn(view, place.end) + REACH + MARGIN;
@@ -26,8 +26,8 @@ export function nearIn(view: View, places: readonly Place[]): IsNear {
   }
   let next = 0;
   return (end) => {
-    while (next < windows.length && (windows[next] as Place).end < end) next++;
-    return next < windows.length && (windows[next] as Place).start <= end;
+    while (next < windows.length && (windows[next] as Span).end < end) next++;
+    return next < windows.length && (windows[next] as Span).start <= end;
   };
 }
 

@@ -2,7 +2,7 @@
 import { type Hit, spend } from "./check.ts";
 import { BUDGET } from "./detectors.ts";
 import { LONGEST_CONTEXT } from "./fields.ts";
-import { nearIn, type Place } from "./near.ts";
+import { nearIn, type Span } from "./near.ts";
 import { type Dictionary, EncodedCandidates, isEnough, scan } from "./scan.ts";
 import { decodedView, isQuotedPrintable } from "./text/decoded.ts";
 import { type Decoded, encodedRuns } from "./text/encoded.ts";
@@ -25,7 +25,7 @@ export function screen(
   text: string,
   context: string,
   dictionary: Dictionary,
-  changed: readonly Place[] | null = null,
+  changed: readonly Span[] | null = null,
 ): readonly Hit[] {
   const label = context === "" ? "" : `${context.slice(-LONGEST_CONTEXT)}: `;
   const whole = label + text;
@@ -44,7 +44,7 @@ export function screen(
 }
 
 /** Screens every reading of the text. */
-function screenViews(named: View, dictionary: Dictionary, changed: readonly Place[] | null): Hit[] {
+function screenViews(named: View, dictionary: Dictionary, changed: readonly Span[] | null): Hit[] {
   const read = (view: View, candidates?: EncodedCandidates) =>
     inOriginal(scan(view.text, dictionary, candidates, changed === null ? null : nearIn(view, changed)), view);
   const plain = compose(plainView(named.text), named);

@@ -27,7 +27,7 @@ import { OBSTACLES, type ProblemCode } from "./codes.ts";
 import type { Obstacle, SourceResult } from "./report.ts";
 import type { ReportedProblem } from "./report-schema.ts";
 import { checkFile, NOT_ITS_ROWS } from "./rows/schema.ts";
-import { type DatabaseWish, verifyDatabaseFile } from "./sources.ts";
+import { type DatabaseRequest, verifyDatabaseFile } from "./sources.ts";
 
 /**
  * The problems that pages of different moments can cause. An event or a seal that is wrong by itself is not among them.
@@ -39,7 +39,7 @@ const OF_SEVERAL_ROWS: ReadonlySet<string> = new Set<ProblemCode>([
 ]);
 
 /** A database and its log, in a private directory of this process. */
-type Copy = Pick<DatabaseWish, "path" | "encryptionKey">;
+type Copy = Pick<DatabaseRequest, "path" | "encryptionKey">;
 
 /** Returns the obstacle for a copy whose problems can be explained by different moments; null for any other. */
 export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): Promise<Obstacle | null> {
@@ -62,13 +62,13 @@ export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): P
  */
 export async function whyShort(
   file: Parameters<typeof verifyDatabaseFile>[0],
-  wish: DatabaseWish,
+  request: DatabaseRequest,
   { report, verdict }: SourceResult,
 ): Promise<Obstacle | null> {
   const found = report.problems.filter(({ code }) => !(code in OBSTACLES));
-  if (verdict !== "tampered" || !found.every(isOfLaterSeals) || !existsSync(`${realpathSync(wish.path)}-wal`))
+  if (verdict !== "tampered" || !found.every(isOfLaterSeals) || !existsSync(`${realpathSync(request.path)}-wal`))
     return null;
-  const alone = await verifyDatabaseFile(file, { ...wish, sealFile: null });
+  const alone = await verifyDatabaseFile(file, { ...request, sealFile: null });
   if (alone.verdict === "tampered") return null;
   const message =
     "its file of seals covers more events than the log has: either the seals were copied after the database, while a daemon wrote to it, or the log's end was cut off: copy the seals before the database, or use governd backup";

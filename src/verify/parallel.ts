@@ -235,7 +235,7 @@ const END_BYTES = 256 * 1024;
 const MIN_PARTS = 4;
 
 /** How an export is divided, and who receives the progress. */
-export interface PartWish {
+export interface PartRequest {
   /** Called with the number of bytes read so far. */
   onProgress?: (bytes: number) => void | Promise<void>;
   /** The approximate size of a part, bytes. */
@@ -252,7 +252,7 @@ export async function verifyInParts(
   threads: number,
   path: string,
   trust: Trust,
-  { onProgress, partBytes = PART_BYTES }: PartWish,
+  { onProgress, partBytes = PART_BYTES }: PartRequest,
 ): Promise<ExportReport | null> {
   const { size } = statSync(path);
   if (threads < 2 || size < MIN_PARTS * partBytes) return null;

@@ -16,19 +16,19 @@ import { readControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { FileCheckAside, type PartWish, verifyInParts } from "./parallel.ts";
+import { FileCheckAside, type PartRequest, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem } from "./problems.ts";
 import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
 import { nameEvents } from "./rows/events-named.ts";
-import { hasFloorRetention } from "./rows/expected/histories.ts";
+import { hasWorkspaceRetention } from "./rows/expected/histories.ts";
 import { numberProblem } from "./rows/numbers.ts";
 import { checkFile, type FileCheck, hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport, withProblems } from "./workspace.ts";
 
 /** The options for verifying a workspace file. */
-export interface DatabaseWish extends WorkspaceVerificationOptions {
+export interface DatabaseRequest extends WorkspaceVerificationOptions {
   /** The name of the file in reports. */
   path: string;
   /** Limits the verification to this agent. */
@@ -40,13 +40,13 @@ export interface DatabaseWish extends WorkspaceVerificationOptions {
 }
 
 /** Verifies an open database. Never writes to it. */
-export async function verifyDatabase(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
+export async function verifyDatabase(connection: Connection, wanted: DatabaseRequest): Promise<SourceResult> {
   try {
     const refusal = withAnySchema(connection, () => whyNotWorkspace(connection));
-    if (refusal !== null) return obstacle(wish.path, "unknown", refusal.code, refusal.message);
-    return await verifyTables(connection, wish);
+    if (refusal !== null) return obstacle(wanted.path, "unknown", refusal.code, refusal.message);
+    return await verifyTables(connection, wanted);
   } catch (error) {
-    return (await brokenRules(connection, wish, error)) ?? unreadable(wish, error);
+    return (await brokenRules(connection, wanted, error)) ?? unreadable(wanted, error);
   }
 }
 
@@ -63,24 +63,28 @@ export function withAnySchema<T>(connection: Connection, read: () => T): T {
 /**
  * Returns the result for a file that could not be read although no page is damaged: an index does not match its table.
  */
-async function brokenRules(connection: Connection, wish: DatabaseWish, error: unknown): Promise<SourceResult | null> {
+async function brokenRules(
+  connection: Connection,
+  wanted: DatabaseRequest,
+  error: unknown,
+): Promise<SourceResult | null> {
   if (damageOf(error) !== "corrupt") return null;
   const { problems, damage } = await checkFile(connection);
   return damage !== null || problems.length === 0
     ? null
-    : tampered(wish.path, "workspace", problems.map(schemaProblem));
+    : tampered(wanted.path, "workspace", problems.map(schemaProblem));
 }
 
 /** Opens a file and verifies it. `immutable`: no process writes to it, and files beside it are ignored. */
-export async function verifyDatabaseFile(file: { path: string; immutable: boolean }, wish: DatabaseWish) {
+export async function verifyDatabaseFile(file: { path: string; immutable: boolean }, wanted: DatabaseRequest) {
   try {
     using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
-      ...{ anySchema: true, encryptionKey: wish.encryptionKey ?? null },
+      ...{ anySchema: true, encryptionKey: wanted.encryptionKey ?? null },
     });
-    return await verifyDatabase(connection, wish);
+    return await verifyDatabase(connection, wanted);
   } catch (error) {
-    return unreadable(wish, error);
+    return unreadable(wanted, error);
   }
 }
 
@@ -103,7 +107,7 @@ export function unknownSchema(connection: Connection, newest: number): Obstacle 
   return { code: found > newest ? "newer_schema" : "not_evidence", message: `this was written by ${other}` };
 }
 
-async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
+async function verifyTables(connection: Connection, wanted: DatabaseRequest): Promise<SourceResult> {
   const changes = withAnySchema(connection, () => schemaChangesOf(connection));
   const changed = changes.map(({ message, table }) => {
     return schemaProblem({ message: `${message}; nothing more was looked at`, table });
@@ -111,23 +115,23 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const numbers = changed.length > 0 ? null : await numberProblem(connection);
   if (numbers !== null) changed.push(numbers);
   if (changed.length > 0) {
-    return damagedResult(wish, await checkFile(connection)) ?? tampered(wish.path, "workspace", changed);
+    return damagedResult(wanted, await checkFile(connection)) ?? tampered(wanted.path, "workspace", changed);
   }
   // Seals cover the whole log, so comparing them requires all of it.
-  const { publicKeys = [], anchors = [], witnesses = [] } = wish;
-  const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
-  const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
-  await using aside = new FileCheckAside(connection, wish.threads);
-  const found = await verifyWorkspace(connection, scope, { ...wish, file: aside });
+  const { publicKeys = [], anchors = [], witnesses = [] } = wanted;
+  const whole = wanted.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
+  const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wanted.agentId as string };
+  await using aside = new FileCheckAside(connection, wanted.threads);
+  const found = await verifyWorkspace(connection, scope, { ...wanted, file: aside });
   const file = await aside.result();
-  const damaged = damagedResult(wish, file);
+  const damaged = damagedResult(wanted, file);
   if (damaged !== null) return damaged;
-  const all = [...otherWorkspace(found, wish), ...file.problems.map(schemaProblem)];
-  const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
+  const all = [...otherWorkspace(found, wanted), ...file.problems.map(schemaProblem)];
+  const obstacles = all.length > 0 ? [] : obstaclesOf(found, wanted);
   if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
   const report = withProblems(found, all);
   const controlLog = whole ? await readControlLog(connection) : null;
-  const source = { path: wish.path, kind: "workspace" } as const;
+  const source = { path: wanted.path, kind: "workspace" } as const;
   const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
   await nameEvents(connection, result.report.problems);
   const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
@@ -136,13 +140,13 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     result.report.prunings = await pruningsOf(connection);
     if (!whole) open.push(rowsNotCovered(found.prunedBefore));
   }
-  if (!whole && (await hasFloorRetention(connection))) open.push(FLOOR_NOT_COVERED);
+  if (!whole && (await hasWorkspaceRetention(connection))) open.push(WORKSPACE_POLICIES_NOT_COVERED);
   if (open.length > 0) result.report.not_covered = open;
   return result;
 }
 
 /** Returns the result for a file with damaged pages, about which nothing can be said; null for any other file. */
-function damagedResult({ path }: Pick<DatabaseWish, "path">, { damage }: FileCheck): SourceResult | null {
+function damagedResult({ path }: Pick<DatabaseRequest, "path">, { damage }: FileCheck): SourceResult | null {
   if (damage === null) return null;
   const { code, message } = damageObstacle(damage);
   return obstacle(path, "workspace", code, message);
@@ -186,7 +190,7 @@ const rowsNotCovered = (before: number): string =>
   `whether all stored entries and checkpoints of this agent from before event ${before} are there: each that is there is what its event says, and only a verification without --agent compares them with what the pruning kept`;
 
 /** The workspace's policies are in its own chain, which the verification of one agent does not follow. */
-const FLOOR_NOT_COVERED =
+const WORKSPACE_POLICIES_NOT_COVERED =
   "the retention of the workspace's policies, by which entries of this agent may be gone: only a verification without --agent compares them with the log";
 
 const pruningsOf = async (reader: Reader) =>
@@ -204,16 +208,16 @@ export const schemaProblem = ({ message, table }: SchemaChange): Problem => ({
   row: { table, key: null },
 });
 
-function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Obstacle[] {
-  const { agentId } = wish;
+function obstaclesOf(found: VerificationReport, wanted: DatabaseRequest): Obstacle[] {
+  const { agentId } = wanted;
   const known = agentId === undefined || found.agents.some(({ agent_id }) => agent_id === agentId);
   if (!known) return [{ code: "agent_unknown", message: "this workspace has no events of that agent" }];
   if (found.eventsChecked > 0) return [];
   return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];
 }
 
-function otherWorkspace({ workspaceId }: VerificationReport, wish: DatabaseWish): Problem[] {
-  if (wish.workspaceId === undefined || workspaceId === null || workspaceId === wish.workspaceId) return [];
+function otherWorkspace({ workspaceId }: VerificationReport, wanted: DatabaseRequest): Problem[] {
+  if (wanted.workspaceId === undefined || workspaceId === null || workspaceId === wanted.workspaceId) return [];
   const message = "the file stands in the place of another workspace";
   return [{ code: "wrong_workspace", seq: null, id: null, message }];
 }
@@ -224,7 +228,7 @@ const DAMAGE = {
 } as const;
 
 /** Returns the result for an error of reading the file. @throws the error when the file is not its cause */
-export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown): SourceResult {
+export function unreadable({ path }: Pick<DatabaseRequest, "path">, error: unknown): SourceResult {
   const damage = damageOf(error);
   const message = error instanceof EncryptionMismatch ? error.advice : damage && DAMAGE[damage];
   if (message === null) throw error;
@@ -232,7 +236,7 @@ export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown)
 }
 
 /** The options for verifying an export. */
-interface ExportWish extends PartWish {
+interface ExportRequest extends PartRequest {
   /** The name of the file in reports. */
   path: string;
   /** The agent whose chain the export must contain. */
@@ -242,15 +246,15 @@ interface ExportWish extends PartWish {
 }
 
 /** Verifies an export from its bytes. */
-async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wish: ExportWish) {
-  const verifier = new ExportVerifier(wish.trust);
+async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wanted: ExportRequest) {
+  const verifier = new ExportVerifier(wanted.trust);
   let read = 0;
   for await (const piece of bytes) {
     verifier.push(piece);
     read += piece.length;
-    await wish.onProgress?.(read);
+    await wanted.onProgress?.(read);
   }
-  return resultOfExport(verifier.finish(), wish);
+  return resultOfExport(verifier.finish(), wanted);
 }
 
 /**
@@ -259,22 +263,22 @@ async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Arr
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
-export async function verifyExportFile(threads: number, wish: ExportWish): Promise<SourceResult> {
-  const { path } = wish;
-  const found = await verifyInParts(threads, path, wish.trust ?? {}, wish);
-  if (found !== null) return resultOfExport(found, wish);
-  return await verifyExport(linesOf(path, { from: 0, to: statSync(path).size }), wish);
+export async function verifyExportFile(threads: number, wanted: ExportRequest): Promise<SourceResult> {
+  const { path } = wanted;
+  const found = await verifyInParts(threads, path, wanted.trust ?? {}, wanted);
+  if (found !== null) return resultOfExport(found, wanted);
+  return await verifyExport(linesOf(path, { from: 0, to: statSync(path).size }), wanted);
 }
 
-function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
+function resultOfExport(found: ExportReport, wanted: ExportRequest): SourceResult {
   const obstacles: { code: ObstacleCode; message: string }[] = [];
   if (found.undetermined !== null) {
     obstacles.push({ code: obstacleOfExport(found), message: found.undetermined });
-  } else if (wish.agentId !== undefined && !found.agents.some(({ agent_id }) => agent_id === wish.agentId)) {
+  } else if (wanted.agentId !== undefined && !found.agents.some(({ agent_id }) => agent_id === wanted.agentId)) {
     obstacles.push({ code: "agent_unknown", message: "this export has no events of that agent" });
   }
   const kind = found.header === null && found.eventsChecked === 0 ? "unknown" : "export";
-  return resultOf({ path: wish.path, kind }, found, obstacles, found.completeness);
+  return resultOf({ path: wanted.path, kind }, found, obstacles, found.completeness);
 }
 
 function obstacleOfExport({ header, eventsChecked }: ExportReport): ObstacleCode {

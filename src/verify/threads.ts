@@ -2,14 +2,14 @@
 import { Worker } from "node:worker_threads";
 import { workerEntry } from "../compiled.ts";
 import { Failure } from "../failure.ts";
-import type { Asked, Found, PartMessage, PartResult, ThreadData, Work } from "./worker.ts";
+import type { PartMessage, PartResult, ThreadData, Work, WorkInput, WorkResult } from "./worker.ts";
 
 /** The most parts that a thread has at a time. With two, it never waits for the next one, and memory is bounded. */
 const JOBS_OF_THREAD = 2;
 
 /** Work that was given to a thread and not finished, and how many parts it counts for. */
 interface Given {
-  given: PromiseWithResolvers<Found<keyof Work>>;
+  given: PromiseWithResolvers<WorkResult<keyof Work>>;
   load: number;
 }
 
@@ -48,23 +48,23 @@ export class PartThreads implements Disposable {
    */
   async *verify<K extends keyof Work>(
     kind: K,
-    parts: AsyncIterable<Asked<K>> | Iterable<Asked<K>>,
-  ): AsyncGenerator<Found<K>> {
-    const given: Promise<Found<K>>[] = [];
+    parts: AsyncIterable<WorkInput<K>> | Iterable<WorkInput<K>>,
+  ): AsyncGenerator<WorkResult<K>> {
+    const given: Promise<WorkResult<K>>[] = [];
     for await (const asked of parts) {
       given.push(this.#give(this.#leastBusy(), kind, asked));
-      if (given.length >= this.#ahead) yield await (given.shift() as Promise<Found<K>>);
+      if (given.length >= this.#ahead) yield await (given.shift() as Promise<WorkResult<K>>);
     }
     for (const result of given) yield await result;
   }
 
   /** Lets every thread take a snapshot. @throws as {@link verify} */
-  askAll(kind: "snapshot"): Promise<Found<"snapshot">[]> {
+  askAll(kind: "snapshot"): Promise<WorkResult<"snapshot">[]> {
     return Promise.all(this.#workers.map((_, index) => this.#give(index, kind, null)));
   }
 
   /** Lets one thread run SQLite's check of the file, while the others verify parts. @throws as {@link verify} */
-  askOne(kind: "file"): Promise<Found<"file">> {
+  askOne(kind: "file"): Promise<WorkResult<"file">> {
     return this.#give(this.#leastBusy(), kind, null, this.#ahead);
   }
 
@@ -92,8 +92,8 @@ export class PartThreads implements Disposable {
   }
 
   /** Gives work to a thread. @param load how many parts it counts for */
-  #give<K extends keyof Work>(index: number, kind: K, asked: Asked<K>, load = 1): Promise<Found<K>> {
-    const given = Promise.withResolvers<Found<K>>();
+  #give<K extends keyof Work>(index: number, kind: K, asked: WorkInput<K>, load = 1): Promise<WorkResult<K>> {
+    const given = Promise.withResolvers<WorkResult<K>>();
     given.promise.catch(() => {}); // it is awaited in its turn
     if (this.#failure !== null) given.reject(this.#failure);
     else {

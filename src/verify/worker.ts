@@ -43,14 +43,14 @@ const WORK = {
 
 export type Work = typeof WORK;
 /** The input and the result of each kind of work. The result is null when the plain path must diagnose the part. */
-export type Asked<K extends keyof Work> = Parameters<Work[K]>[1];
-export type Found<K extends keyof Work> = Awaited<ReturnType<Work[K]>> | null;
+export type WorkInput<K extends keyof Work> = Parameters<Work[K]>[1];
+export type WorkResult<K extends keyof Work> = Awaited<ReturnType<Work[K]>> | null;
 
 /** A message to a thread: work, or null to end it. */
-export type PartMessage = { [K in keyof Work]: { id: number; kind: K; asked: Asked<K> } }[keyof Work] | null;
+export type PartMessage = { [K in keyof Work]: { id: number; kind: K; asked: WorkInput<K> } }[keyof Work] | null;
 export interface PartResult {
   id: number;
-  result: Found<keyof Work>;
+  result: WorkResult<keyof Work>;
 }
 
 const database = open(workerData as ThreadData);
@@ -69,7 +69,7 @@ function open(data: ThreadData): Connection | null {
 }
 
 /** Does the work. Returns null when the database cannot be read, which the plain path diagnoses. */
-async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Promise<Found<keyof Work>> {
+async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Promise<WorkResult<keyof Work>> {
   try {
     return await WORK[kind](database as Connection, asked as never);
   } catch (error) {
@@ -79,7 +79,7 @@ async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Pro
 }
 
 /** Returns the buffers of packed writes and entries, which are transferred without being copied. */
-function buffersOf(found: Found<keyof Work>): ArrayBuffer[] {
+function buffersOf(found: WorkResult<keyof Work>): ArrayBuffer[] {
   const packed = typeof found === "object" && found !== null && "writes" in found ? found.writes : found;
   return Object.values(packed ?? {}).flatMap((member) =>
     ArrayBuffer.isView(member) ? [member.buffer as ArrayBuffer] : [],

@@ -22,7 +22,7 @@ import { OverviewPage } from "./pages/workspace/overview.tsx";
 import { ProofPage } from "./pages/workspace/proof.tsx";
 import { Shell } from "./shell.tsx";
 import { go, match, path, paths, place } from "./state/router.ts";
-import { loadSession, type Room, RoomContext, roomOf, session } from "./state/session.ts";
+import { AccessContext, accessTo, loadSession, session, type WorkspaceAccess } from "./state/session.ts";
 import { Button } from "./ui/button.tsx";
 import { Notices } from "./ui/notices.tsx";
 import { Empty, Heading, Problem, Waiting } from "./ui/parts.tsx";
@@ -65,7 +65,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
 ];
 
 /** Pages that need no session. */
-const DOORS: Record<string, FunctionComponent> = {
+const SIGNED_OUT_PAGES: Record<string, FunctionComponent> = {
   "/sign-in": SignInPage,
   "/sign-up": SignUpPage,
   "/join": JoinPage,
@@ -86,7 +86,7 @@ function Guarded() {
   const [error] = useErrorBoundary();
   if (error === undefined) return <Place />;
   return (
-    <main class="door">
+    <main class="signed-out">
       <Problem problem={asProblem(error)}>
         <Button onClick={() => location.reload()}>Load the page again</Button>
       </Problem>
@@ -96,19 +96,19 @@ function Guarded() {
 
 function Place() {
   const here = path.value;
-  const Door = DOORS[here];
+  const SignedOutPage = SIGNED_OUT_PAGES[here];
   const state = session.value;
   if (state.kind === "unknown") return <Waiting />;
   if (state.kind === "failed") {
     return (
-      <div class="door">
+      <div class="signed-out">
         <Problem problem={state.problem}>
           <Button onClick={() => void loadSession()}>Try again</Button>
         </Problem>
       </div>
     );
   }
-  if (Door !== undefined) return <Door />;
+  if (SignedOutPage !== undefined) return <SignedOutPage />;
   if (state.kind === "out") return <ToSignIn />;
   return (
     <>
@@ -129,36 +129,36 @@ function ToSignIn() {
 }
 
 /** The workspace that was open last, for the navigation on pages that belong to none. */
-let lastRoomId: string | null = null;
+let lastWorkspaceId: string | null = null;
 
-function lastRoom(): Room | null {
+function lastWorkspace(): WorkspaceAccess | null {
   if (session.value.kind !== "in") return null;
-  const id = lastRoomId ?? session.value.workspaces[0]?.id;
-  const room = id === undefined ? null : roomOf(id);
-  return room?.locked === true ? null : room;
+  const id = lastWorkspaceId ?? session.value.workspaces[0]?.id;
+  const access = id === undefined ? null : accessTo(id);
+  return access?.locked === true ? null : access;
 }
 
 function Inside({ here }: { here: string }) {
   if (here === "/") return <Home />;
-  if (here === "/settings") return inside(lastRoom(), <SettingsPage />);
-  if (here === "/workspaces") return inside(lastRoom(), <WorkspacesPage />);
+  if (here === "/settings") return inside(lastWorkspace(), <SettingsPage />);
+  if (here === "/workspaces") return inside(lastWorkspace(), <WorkspacesPage />);
   for (const [pattern, page] of ROOM_PAGES) {
     const parts = match(pattern, here);
     if (parts === null) continue;
-    const room = roomOf(parts.workspace ?? "");
-    if (room === null) break;
-    if (room.locked) return inside(null, <Locked name={room.name} />);
-    lastRoomId = room.id;
-    return inside(room, page(parts));
+    const access = accessTo(parts.workspace ?? "");
+    if (access === null) break;
+    if (access.locked) return inside(null, <Locked name={access.name} />);
+    lastWorkspaceId = access.id;
+    return inside(access, page(parts));
   }
   return inside(null, <NotHere />);
 }
 
 /** Returns a page in the frame of its workspace. Another workspace starts from nothing. */
-const inside = (room: Room | null, page: ComponentChildren) => (
-  <RoomContext.Provider key={room?.id} value={room}>
+const inside = (access: WorkspaceAccess | null, page: ComponentChildren) => (
+  <AccessContext.Provider key={access?.id} value={access}>
     <Shell>{page}</Shell>
-  </RoomContext.Provider>
+  </AccessContext.Provider>
 );
 
 /** The start page: goes to the only workspace, or to the list of them. */

@@ -5,7 +5,7 @@ import { Keyboard } from "./help/keyboard.tsx";
 import { broken, looked, refused, useAlerts } from "./state/alerts.ts";
 import { liveState, useAction, useLiveWorkspace } from "./state/load.ts";
 import { go, isCurrent, path, paths } from "./state/router.ts";
-import { type Room, RoomContext, session, signOut } from "./state/session.ts";
+import { AccessContext, session, signOut, type WorkspaceAccess } from "./state/session.ts";
 import { chooseTheme, THEMES, theme } from "./state/theme.ts";
 import { useTitle } from "./state/title.ts";
 import { Button } from "./ui/button.tsx";
@@ -15,10 +15,10 @@ import { counted } from "./ui/numbers.ts";
 import { WorkspaceChoice } from "./workspace-choice.tsx";
 
 export function Shell({ children }: { children: ComponentChildren }) {
-  const room = useContext(RoomContext);
+  const access = useContext(AccessContext);
   const [open, setOpen] = useState(false);
   const here = path.value;
-  useTitle("workspace", room?.name ?? null);
+  useTitle("workspace", access?.name ?? null);
   useEffect(() => setOpen(false), [here]);
   return (
     <div class="shell">
@@ -27,7 +27,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </a>
       <header class="topbar">
         <Logo />
-        {room !== null && <Alerts room={room} />}
+        {access !== null && <Alerts access={access} />}
         <Button kind="icon" aria-expanded={open} aria-controls="side" aria-label="Menu" onClick={() => setOpen(!open)}>
           <Icon name={open ? "close" : "menu"} />
         </Button>
@@ -37,14 +37,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <div class="side-logo">
             <Logo />
           </div>
-          {room !== null && <RoomNavigation room={room} />}
+          {access !== null && <WorkspaceNavigation access={access} />}
           <AccountNavigation />
         </div>
       </aside>
       <main id="main" tabIndex={-1}>
         {children}
       </main>
-      <Keyboard links={room === null ? [] : linksOf(room)} />
+      <Keyboard links={access === null ? [] : linksOf(access)} />
     </div>
   );
 }
@@ -74,10 +74,10 @@ function NavLink({ to, icon, exact = false, children }: NavLinkProps) {
   );
 }
 
-const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconName, name: string])[] = [
+const ROOM_LINKS: readonly (readonly [to: (access: string) => string, icon: IconName, name: string])[] = [
   [paths.workspace, "activity", "Overview"],
   [paths.agents, "agents", "Agents"],
-  [(room) => paths.events(room), "activity", "Trail"],
+  [(access) => paths.events(access), "activity", "Trail"],
   [paths.policies, "policies", "Policies"],
   [paths.proof, "proof", "Proof"],
   [paths.trail, "trail", "Administration log"],
@@ -91,10 +91,10 @@ const INSTALLATION_LINKS: typeof ROOM_LINKS = [
   [paths.proof, "proof", "Proof"],
 ];
 
-const linksOf = ({ isInstallation }: Room) => (isInstallation ? INSTALLATION_LINKS : ROOM_LINKS);
+const linksOf = ({ isInstallation }: WorkspaceAccess) => (isInstallation ? INSTALLATION_LINKS : ROOM_LINKS);
 
-function RoomNavigation({ room }: { room: Room }) {
-  const { id, isInstallation } = room;
+function WorkspaceNavigation({ access }: { access: WorkspaceAccess }) {
+  const { id, isInstallation } = access;
   useLiveWorkspace(id);
   useAlerts();
   useEffect(() => {
@@ -102,22 +102,22 @@ function RoomNavigation({ room }: { room: Room }) {
   }, [id, isInstallation]);
   return (
     <>
-      <WorkspaceChoice room={room} />
+      <WorkspaceChoice access={access} />
       <nav aria-label="Workspace">
-        {linksOf(room).map(([to, icon, name]) => (
+        {linksOf(access).map(([to, icon, name]) => (
           <NavLink key={name} to={to(id)} icon={icon} exact={to === paths.workspace}>
             {name}
           </NavLink>
         ))}
       </nav>
       <p class={`live live-${liveState.value}`}>{LIVE_WORDS[liveState.value]}</p>
-      <Alerts room={room} />
+      <Alerts access={access} />
     </>
   );
 }
 
 /** The things that somebody should look at, since this tab was opened or they last looked. */
-function Alerts({ room: { id } }: { room: Room }) {
+function Alerts({ access: { id } }: { access: WorkspaceAccess }) {
   return (
     <div class="alerts" role="status">
       {broken.value !== null && (

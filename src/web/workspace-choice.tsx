@@ -1,23 +1,23 @@
 /** The choice of the workspace, in the navigation. */
 import { useRef, useState } from "preact/hooks";
 import { go, paths } from "./state/router.ts";
-import { type Room, session } from "./state/session.ts";
+import { session, type WorkspaceAccess } from "./state/session.ts";
 
-export function WorkspaceChoice({ room }: { room: Room }) {
+export function WorkspaceChoice({ access }: { access: WorkspaceAccess }) {
   if (session.value.kind !== "in") return null;
   const { workspaces } = session.value;
-  if (workspaces.length === 1 || room.isInstallation) {
+  if (workspaces.length === 1 || access.isInstallation) {
     return (
-      <p class="workspace-choice" title={room.id}>
-        {room.name}
+      <p class="workspace-choice" title={access.id}>
+        {access.name}
       </p>
     );
   }
-  return <Choice key={room.id} room={room} workspaces={workspaces} />;
+  return <Choice key={access.id} access={access} workspaces={workspaces} />;
 }
 
 interface ChoiceProps {
-  room: Room;
+  access: WorkspaceAccess;
   workspaces: readonly { id: string; name: string }[];
 }
 
@@ -25,8 +25,8 @@ interface ChoiceProps {
  * A list that opens a workspace when the choice is made: with the mouse, by Enter in the open list, and by Enter on a
  * closed list, whose choice moves with each arrow or letter.
  */
-function Choice({ room, workspaces }: ChoiceProps) {
-  const [shown, setShown] = useState(room.id);
+function Choice({ access, workspaces }: ChoiceProps) {
+  const [shown, setShown] = useState(access.id);
   const isMoving = useKeyTask();
   const name = workspaces.find(({ id }) => id === shown)?.name;
   return (
@@ -37,16 +37,16 @@ function Choice({ room, workspaces }: ChoiceProps) {
         aria-describedby="workspace-choice"
         value={shown}
         onKeyDown={(event) => {
-          if (event.key === "Escape") setShown(room.id);
-          if (event.key !== "Enter" || shown === room.id) return isMoving.begin(event.key);
+          if (event.key === "Escape") setShown(access.id);
+          if (event.key !== "Enter" || shown === access.id) return isMoving.begin(event.key);
           event.preventDefault();
           go(paths.workspace(shown));
         }}
         onKeyPress={(event) => isMoving.begin(event.key)}
-        onBlur={() => setShown(room.id)}
+        onBlur={() => setShown(access.id)}
         onChange={({ currentTarget: { value } }) => {
           setShown(value);
-          if (!isMoving.now() && value !== room.id) go(paths.workspace(value));
+          if (!isMoving.now() && value !== access.id) go(paths.workspace(value));
         }}
       >
         {workspaces.map((one) => (
@@ -56,7 +56,7 @@ function Choice({ room, workspaces }: ChoiceProps) {
         ))}
       </select>
       <p class="small" id="workspace-choice" role="status">
-        {shown !== room.id && `Enter opens ${name}.`}
+        {shown !== access.id && `Enter opens ${name}.`}
       </p>
     </div>
   );

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
-import { type RestoreWish, restoreBackup } from "../../src/backup/restore.ts";
+import { type RestoreRequest, restoreBackup } from "../../src/backup/restore.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { answered } from "../../src/core/writer/operation.ts";
@@ -29,7 +29,7 @@ async function backup(from: FilledDirectory): Promise<string> {
   return (await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })).path;
 }
 
-const restore = (from: FilledDirectory, path: string, rest: Partial<RestoreWish> = {}) =>
+const restore = (from: FilledDirectory, path: string, rest: Partial<RestoreRequest> = {}) =>
   restoreBackup({
     backup: path,
     dataDir: from.join("restored"),
@@ -295,7 +295,7 @@ describe("what an auditor sees who kept seals", () => {
     let random = 7;
     const wish = { clock: () => now, random: new RandomPool((bytes) => bytes.fill(random++)) };
     const numbers: string[] = [];
-    const again = async (dataDir: string, rest: Partial<RestoreWish>) => {
+    const again = async (dataDir: string, rest: Partial<RestoreRequest>) => {
       const { epochs } = await restore(from, path, { dataDir: from.join(dataDir), ...rest });
       numbers.push(numberOf(epochs[0]?.verifier_key));
       return join(from.join(dataDir), "workspaces", `${id}.db`);

@@ -163,7 +163,7 @@ describe("workspaces and keys", () => {
     expect(keys.out).not.toContain(api_key.slice(4, 36));
   });
 
-  test("a key is made as wished, listed, and revoked", async () => {
+  test("a key is made as boundary, listed, and revoked", async () => {
     const { workspace_id } = await newWorkspace();
     const words = ["--label", "CI", "--scope", "agent", "--agent", "a", "--agent", "b", "--network", "10.0.0.0/8"];
     const made = await here("key", "create", "--workspace", workspace_id, ...words, "--expires", "90d", "--json");

@@ -345,9 +345,9 @@ async function newerRequests(life: Life): Promise<void> {
 }
 
 /** Makes an agent without a config, while the workspace's policies have a retention. */
-async function underFloor(life: Life): Promise<void> {
+async function underWorkspacePolicies(life: Life): Promise<void> {
   const page = { limit: 10, offset: 0 };
-  const floor = (policies: JsonObject) => life.perform("policies.update", { floor: { policies } });
+  const floor = (policies: JsonObject) => life.perform("policies.update", { workspacePolicies: { policies } });
   await life.write("delta", "old/1", "will be removed");
   await life.write("delta", "old/2", "will be overwritten");
   await life.checkpoint("delta", "before the workspace's retention");
@@ -366,7 +366,7 @@ async function underFloor(life: Life): Promise<void> {
 
 /** Makes every operation and result, and entries that are overwritten, deleted, restored, erased, or expired. */
 async function firstLife(life: Life): Promise<void> {
-  await underFloor(life);
+  await underWorkspacePolicies(life);
   const page = { limit: 10, offset: 0 };
   const window = {};
   const scope = { scope: "workspace" } as const;

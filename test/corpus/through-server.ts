@@ -7,8 +7,8 @@ import { basename, join } from "node:path";
 import { pushInto } from "../../src/engine-libsql/push.ts";
 import { namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { openConnection } from "../../src/store/connection.ts";
+import { markEmbedded } from "../../src/store/location.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
-import { settleAtHome } from "../../src/store/place.ts";
 import { removeDatabase } from "../../src/store/remove.ts";
 import { TEST_ENGINE } from "../support/engine.ts";
 import { LibsqlServer } from "../support/libsql-server.ts";
@@ -30,7 +30,7 @@ export async function throughServer(folder: string): Promise<void> {
     removeDatabase(path);
     await engine.pull(workspaceId, path, null);
     using pulled = openConnection(path);
-    settleAtHome(pulled);
+    markEmbedded(pulled);
     pulled.truncateLog();
   }
 }

@@ -24,7 +24,7 @@ describe("what reaches the workspace", () => {
       "policies of the workspace",
       put("/v1/policies", { policies: { block_pii: true } }),
       "policies.update",
-      { floor: { policies: { block_pii: true }, require_config: false, exceptions_from_agents: false } },
+      { workspacePolicies: { policies: { block_pii: true }, require_config: false, exceptions_from_agents: false } },
     ],
     ["the policies of the workspace", get("/v1/policies"), "policies.read", {}],
     ["a version of them", get("/v1/policies/versions/p2"), "policies.read_version", { version: "p2" }],

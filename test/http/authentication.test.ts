@@ -147,7 +147,7 @@ const CONFIG_READS: OperationName[] = [
   "config.read_effective",
 ];
 
-const FLOOR_READS: OperationName[] = ["policies.read", "policies.list_versions", "policies.read_version"];
+const WORKSPACE_POLICIES_READS: OperationName[] = ["policies.read", "policies.list_versions", "policies.read_version"];
 
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
@@ -159,7 +159,7 @@ const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
     operation.startsWith("tlog.") ||
     ["checkpoint.list", "agent.list", "agent.read", "sink.list", "sink.read"].includes(operation) ||
     CONFIG_READS.includes(operation) ||
-    FLOOR_READS.includes(operation),
+    WORKSPACE_POLICIES_READS.includes(operation),
 };
 
 describe("scopes", () => {

@@ -2,12 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { inForce } from "../../src/screen/effective.ts";
-import { floorOf, NO_FLOOR } from "../../src/screen/floor.ts";
 import { policiesOf } from "../../src/screen/policies.ts";
+import { NO_WORKSPACE_POLICIES, workspacePoliciesOf } from "../../src/screen/workspace-policies.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>
-  inForce(floorOf(1, { policies: floor, ...more }), policiesOf({ policies: config }), NOW);
+  inForce(workspacePoliciesOf(1, { policies: floor, ...more }), policiesOf({ policies: config }), NOW);
 
 const PUBLIC = { detector: "email", equals: "support@contoso.com", reason: "public" };
 const OTHER = { detector: "email", ends_with: "@example.com", reason: "ours" };
@@ -15,11 +15,11 @@ const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}
 
 test("without a floor, everything is from the config", () => {
   const own = { block_pii: true, retention_days: 3, block_secrets: false };
-  expect(inForce(NO_FLOOR, policiesOf({ policies: own }), 0)).toEqual({
+  expect(inForce(NO_WORKSPACE_POLICIES, policiesOf({ policies: own }), 0)).toEqual({
     policies: { block_pii: true, retention_days: 3 },
     from: { block_pii: "config", retention_days: "config" },
   });
-  expect(inForce(NO_FLOOR, policiesOf({}), 0)).toEqual({ policies: {}, from: {} });
+  expect(inForce(NO_WORKSPACE_POLICIES, policiesOf({}), 0)).toEqual({ policies: {}, from: {} });
 });
 
 test("without a config, everything is from the floor", () => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { type Content, type Decision, decide, decideAsItIs, findingsOf } from "../../src/screen/decide.ts";
 import { DETECTORS, type DetectorName } from "../../src/screen/detectors.ts";
-import { effectivePolicies, floorOf } from "../../src/screen/floor.ts";
 import { MODES, type Mode } from "../../src/screen/modes.ts";
 import { policiesOf } from "../../src/screen/policies.ts";
 import type { ScreeningSetting } from "../../src/screen/screening.ts";
+import { effectivePolicies, workspacePoliciesOf } from "../../src/screen/workspace-policies.ts";
 import { Seeded } from "../seeded.ts";
 
 const screening = (setting: ScreeningSetting, more: JsonObject = {}) =>
@@ -263,7 +263,7 @@ test("a pattern of the workspace and of the config is one match, which an except
   const exception = { detector: "code", equals: "PRJ-12345", reason: "public" };
   const decided = (floor: Mode, own: Mode, isShared: boolean) => {
     const policies = effectivePolicies(
-      floorOf(1, {
+      workspacePoliciesOf(1, {
         policies: { screening: { patterns: [{ ...code, mode: floor }] } },
         exceptions_from_agents: isShared,
       }),

@@ -13,7 +13,7 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const NUMBER = "4155550123";
 const ENTRY = { key: "phone", metadata: { n: NUMBER }, value: NUMBER };
 const CONFIG = { phone: NUMBER };
-const FLOOR = { policies: { retention_days: 4000 } };
+const WORKSPACE_POLICIES = { policies: { retention_days: 4000 } };
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     if (answered.status >= 300) throw new Error(`${sent.path}: ${answered.text}`);
     return answered;
   };
-  await done({ method: "PUT", path: "/v1/policies", body: FLOOR });
+  await done({ method: "PUT", path: "/v1/policies", body: WORKSPACE_POLICIES });
   for (const agent_id of ["a", "b"]) {
     await done({ method: "PUT", path: `/v1/config/${agent_id}`, body: CONFIG });
     await done({ path: "/v1/data/write", body: { agent_id, ...ENTRY } });
@@ -55,8 +55,8 @@ const guesses = [
     JSON.stringify(NUMBER),
     CONFIG,
     {},
-    FLOOR,
-    { exceptions_from_agents: false, ...FLOOR, require_config: false },
+    WORKSPACE_POLICIES,
+    { exceptions_from_agents: false, ...WORKSPACE_POLICIES, require_config: false },
   ],
   ...[ENTRY, { ...ENTRY, key: "other" }, ENTRY.metadata].flatMap((one) => [
     one,

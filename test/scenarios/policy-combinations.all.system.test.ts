@@ -28,7 +28,6 @@ import {
 } from "../support/policy-draws.ts";
 import {
   type Finding,
-  type Floor,
   type Force,
   modeOf,
   type Policies,
@@ -36,6 +35,7 @@ import {
   type Verdict,
   verdictOf,
   type Wish,
+  type WorkspacePolicies,
 } from "../support/policy-oracle.ts";
 import { freshAgent } from "../support/scenario.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
@@ -83,7 +83,7 @@ afterAll(async () => {
   directory[Symbol.dispose]();
 });
 
-async function setFloor(floor: Floor): Promise<string> {
+async function setFloor(floor: WorkspacePolicies): Promise<string> {
   const { status, json } = await client.send({ method: "PUT", path: "/v1/policies", body: floor });
   expect(status).toBe(200);
   return json.version;
@@ -129,7 +129,7 @@ async function drawn(
 }
 
 /** A write of the content as the agent's first entry, with what differs. */
-const wishOf = ({ key, value, matches }: Content, more: Partial<Wish> = {}): Wish => ({
+const requestOf = ({ key, value, matches }: Content, more: Partial<Wish> = {}): Wish => ({
   key,
   matches,
   bytes: Buffer.byteLength(value),
@@ -247,7 +247,7 @@ const bodyOf = ({ agent, content: { key, value, metadata } }: Trial) => ({ agent
 /** Writes the content, and expects what becomes of it. */
 async function expectWrite(trial: Trial, more: Partial<Wish> = {}, before: string | null = null): Promise<void> {
   const { content } = trial;
-  const verdict = verdictOf(trial.force, wishOf(content, more));
+  const verdict = verdictOf(trial.force, requestOf(content, more));
   hide(content, verdict);
   const { head } = workspace.view;
   const { status, json } = await client.post("/v1/data/write", bodyOf(trial));
@@ -333,7 +333,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
   "a write that is sent again under other policies": async (seeded) => {
     const trial = await drawn(seeded, WRITTEN);
     const { content } = trial;
-    const verdict = verdictOf(trial.force, wishOf(content));
+    const verdict = verdictOf(trial.force, requestOf(content));
     hide(content, verdict);
     const headers = { "idempotency-key": `retry-${trial.agent}` };
     const send = () => client.send({ path: "/v1/data/write", body: bodyOf(trial), headers });
@@ -359,7 +359,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     // Later operations see the effects of earlier ones.
     let stored = 0;
     const verdicts = contents.map((one) => {
-      const verdict = verdictOf(force, wishOf(one, { entries: stored + 1, writes: stored + 1 }));
+      const verdict = verdictOf(force, requestOf(one, { entries: stored + 1, writes: stored + 1 }));
       if (verdict.allowed) stored += 1;
       return verdict;
     });
@@ -385,7 +385,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
   "a tool": async (seeded) => {
     const trial = await drawn(seeded, WRITTEN);
     const { content } = trial;
-    const verdict = verdictOf(trial.force, wishOf(content));
+    const verdict = verdictOf(trial.force, requestOf(content));
     hide(content, verdict);
     const { head } = workspace.view;
     const { agent_id: _, ...args } = bodyOf(trial);
@@ -400,7 +400,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
   "an import": async (seeded) => {
     const trial = await drawn(seeded, WRITTEN);
     const { agent, content } = trial;
-    const verdict = verdictOf(trial.force, wishOf(content));
+    const verdict = verdictOf(trial.force, requestOf(content));
     // It would wait for a minute.
     if (verdict.isLater && !verdict.allowed) return;
     hide(content, verdict);
@@ -421,7 +421,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const trial = await drawn(seeded, WRITTEN);
     const { content, version, agent } = trial;
     lengthen(seeded, content);
-    const verdict = verdictOf(trial.force, wishOf(content));
+    const verdict = verdictOf(trial.force, requestOf(content));
     for (const text of content.texts) hidden.add(text);
     const { head } = workspace.view;
     const isTool = seeded.chance(0.3) && content.matches.every(({ field }) => field === "value") && content.key !== "";
@@ -437,7 +437,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     // It did not count as a write.
     const after = clean("after");
     const { json: written } = await client.write(agent, after.key, after.value);
-    expect(written.allowed).toBe(verdictOf(trial.force, wishOf(after)).allowed);
+    expect(written.allowed).toBe(verdictOf(trial.force, requestOf(after)).allowed);
     if (isTool) expect((await client.send(callOf("policy_check", trial, { value: content.value }))).status).toBe(200);
   },
 
@@ -446,7 +446,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const { content } = trial;
     const policies = drawPolicies(seeded, content);
     for (const { equals = "" } of policies.screening?.exceptions ?? []) said.add(equals);
-    const verdict = verdictOf({ ...trial.force, floor: {}, config: policies }, wishOf(content));
+    const verdict = verdictOf({ ...trial.force, floor: {}, config: policies }, requestOf(content));
     // The exceptions of a check are not stored either.
     for (const text of content.texts) hidden.add(text);
     const { json } = await client.post("/v1/policies/check", { ...bodyOf(trial), policies });
@@ -502,7 +502,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const config = restoresConfig && isConfigured ? {} : present;
     const verdict = verdictOf(
       { ...trial.force, config },
-      wishOf(content, { isReplaceable: false, entries: 0, writes: 0 }),
+      requestOf(content, { isReplaceable: false, entries: 0, writes: 0 }),
     );
     const { head } = workspace.view;
     const path = `/v1/checkpoints/${checkpoint}/restore`;
@@ -558,7 +558,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     for (const { key, value, metadata } of contents) await client.write(agent, key, value, metadata);
     const policies = drawPolicies(seeded, seeded.pick(contents));
     const force = { floor: {}, config: policies, nowMs: Date.now() };
-    const verdicts = contents.map((one) => verdictOf(force, wishOf(one, { entries: 0, writes: 0 })));
+    const verdicts = contents.map((one) => verdictOf(force, requestOf(one, { entries: 0, writes: 0 })));
     const { json, text } = await client.post("/v1/policies/replay", { agent_id: agent, policies });
     const counted = { unchanged: 0, would_block: 0, would_redact: 0, would_audit: 0 };
     for (const verdict of verdicts) counted[outcomeOf(verdict)] += 1;
@@ -587,7 +587,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const { out, code } = await governd(["scan", "--policies", settings, "--json", file], { released: false });
     const force = { floor: {}, config: policies, nowMs: Date.now() };
     const wanted = contents.flatMap((one, at) => {
-      const verdict = verdictOf(force, wishOf(one, { entries: 0, writes: 0 }));
+      const verdict = verdictOf(force, requestOf(one, { entries: 0, writes: 0 }));
       const outcome = outcomeOf(verdict).replace("would_", "");
       return outcome === "unchanged" ? [] : [`${at + 1} ${outcome} ${inOrder(verdict.findings)}`];
     });
@@ -617,19 +617,19 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
       delete from[path];
     }
     const sides = [force.floor.policies ?? {}, force.config ?? {}];
-    const [ofFloor, ofConfig] = sides.map(({ screening }) =>
+    const [ofWorkspacePolicies, ofConfig] = sides.map(({ screening }) =>
       (screening?.patterns ?? [])
         .filter(({ mode }) => mode !== "off")
         .map((one) => JSON.stringify(one, Object.keys(one).sort())),
     );
     const shown = (patterns ?? []).map((one: object) => JSON.stringify(one, Object.keys(one).sort()));
-    expect(shown.toSorted()).toEqual([...new Set([...(ofFloor ?? []), ...(ofConfig ?? [])])].sort());
+    expect(shown.toSorted()).toEqual([...new Set([...(ofWorkspacePolicies ?? []), ...(ofConfig ?? [])])].sort());
     for (const [at, one] of shown.entries()) {
-      expect(from[`screening.patterns[${at}]`]).toBe(ofFloor?.includes(one) ? "floor" : "config");
+      expect(from[`screening.patterns[${at}]`]).toBe(ofWorkspacePolicies?.includes(one) ? "floor" : "config");
       delete from[`screening.patterns[${at}]`];
     }
     // Those that are used are shown, and none that has ended.
-    const { excepted } = verdictOf(force, wishOf(content));
+    const { excepted } = verdictOf(force, requestOf(content));
     const named = (exceptions ?? []).map(({ detector }: { detector: string }) => detector);
     for (const detector of Object.keys(excepted)) expect(named).toContain(detector);
     for (const [at, { expires_at: end = "2099" }] of (exceptions ?? []).entries()) {
@@ -658,7 +658,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
 };
 
 const keptWish = (content: Content): Wish =>
-  wishOf(content, { key: null, bytes: 0, entries: 0, writes: 0, isReplaceable: false, needsConfig: false });
+  requestOf(content, { key: null, bytes: 0, entries: 0, writes: 0, isReplaceable: false, needsConfig: false });
 
 /** Sends a text that is kept as it is or not at all. `told` checks what is stated of it, and returns the other details. */
 async function expectKept(
@@ -877,7 +877,7 @@ class Race {
     const content = drawContent(this.seeded, { ...WRITTEN, hasKey: false });
     content.key = `race/${this.racing.size}`;
     lengthen(this.seeded, content);
-    const one = this.#note("data.write", content, wishOf(content));
+    const one = this.#note("data.write", content, requestOf(content));
     const { agent } = one;
     await setConfig(agent, this.seeded.pick(RACERS));
     const { key, value, metadata } = content;
@@ -908,7 +908,7 @@ class Race {
   async restore(): Promise<Racing> {
     const content = drawContent(this.seeded, WRITTEN);
     lengthen(this.seeded, content);
-    const one = this.#note("checkpoint.restore", content, { ...wishOf(content), isReplaceable: false });
+    const one = this.#note("checkpoint.restore", content, { ...requestOf(content), isReplaceable: false });
     const { agent } = one;
     await client.write(agent, content.key, content.value, content.metadata);
     const { id } = (await client.checkpoint(agent)).json;
@@ -948,11 +948,11 @@ class Race {
 
 /** Follows a trail, and knows the policies that are in force at each of its events. */
 class Followed {
-  floor: Floor = {};
+  floor: WorkspacePolicies = {};
   version: string | null = null;
   readonly #configs = new Map<string, (Policies | undefined)[]>();
   readonly #present = new Map<string, Policies>();
-  #floors = new Map<string, Floor>();
+  #floors = new Map<string, WorkspacePolicies>();
 
   async load(agents: Iterable<string>): Promise<void> {
     for (let cursor: string | null = ""; cursor !== null; ) {

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { isSinkPath } from "../../src/follow/sinks/addresses.ts";
 import { SinkFailed } from "../../src/follow/sinks/config.ts";
 import { appendTo } from "../../src/follow/sinks/file.ts";
-import { isSinkPath } from "../../src/follow/sinks/places.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { freshState } from "../../src/core/rows/agents.ts";
 import { planRestore } from "../../src/core/rows/restore.ts";
-import { NO_FLOOR } from "../../src/screen/floor.ts";
+import { NO_WORKSPACE_POLICIES } from "../../src/screen/workspace-policies.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { Seeded } from "../seeded.ts";
 
@@ -46,7 +46,7 @@ test("a plan of several pages names every version that one query finds, once", a
   const pause = async () => void pauses++;
   const plan = await planRestore(
     connection,
-    { ...freshState("a", AGENT, NO_FLOOR), liveEntries: KEYS },
+    { ...freshState("a", AGENT, NO_WORKSPACE_POLICIES), liveEntries: KEYS },
     AS_OF,
     { cutoffMs, nowMs: 0 },
     { pause },

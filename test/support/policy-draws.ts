@@ -2,7 +2,14 @@
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { Seeded } from "../seeded.ts";
 import { KINDS, type Kind } from "./planted.ts";
-import { type Exception, type Floor, type Match, MODES, type Mode, type Policies } from "./policy-oracle.ts";
+import {
+  type Exception,
+  type Match,
+  MODES,
+  type Mode,
+  type Policies,
+  type WorkspacePolicies,
+} from "./policy-oracle.ts";
 
 export interface Content {
   key: string;
@@ -203,7 +210,7 @@ export function drawPolicies(seeded: Seeded, content: Content): Policies {
   };
 }
 
-export function drawFloor(seeded: Seeded, content: Content): Floor {
+export function drawFloor(seeded: Seeded, content: Content): WorkspacePolicies {
   if (seeded.chance(0.1)) return {};
   return {
     policies: drawPolicies(seeded, content),

@@ -39,7 +39,7 @@ export interface Policies {
 }
 
 /** The policies of a workspace, as `PUT /v1/policies` takes them. */
-export interface Floor {
+export interface WorkspacePolicies {
   policies?: Policies;
   require_config?: boolean;
   exceptions_from_agents?: boolean;
@@ -60,7 +60,7 @@ export interface Match {
 
 /** The policies in force, and the time. */
 export interface Force {
-  floor: Floor;
+  floor: WorkspacePolicies;
   /** Null for an agent without a config. */
   config: Policies | null;
   nowMs: number;
@@ -94,13 +94,13 @@ const excepts = (one: Exception, { detector, text }: Match, key: string | null, 
 
 /** Returns the mode of a match under the floor and the config together, and whether an exception weakened it. */
 export function modeOf({ floor, config, nowMs }: Force, match: Match, key: string | null) {
-  const ofFloor = floor.policies ?? {};
+  const ofWorkspacePolicies = floor.policies ?? {};
   const ofConfig = config ?? {};
   const own = ofConfig.screening?.exceptions ?? [];
   const sides = [
     {
-      policies: ofFloor,
-      exceptions: [...(ofFloor.screening?.exceptions ?? []), ...(floor.exceptions_from_agents ? own : [])],
+      policies: ofWorkspacePolicies,
+      exceptions: [...(ofWorkspacePolicies.screening?.exceptions ?? []), ...(floor.exceptions_from_agents ? own : [])],
     },
     { policies: ofConfig, exceptions: own },
   ];
@@ -192,10 +192,10 @@ export interface Part {
 
 /** Returns the policies in force of an agent, apart from exceptions and patterns: each member by its path. */
 export function partsInForce({ floor, config }: Force): Map<string, Part> {
-  const [ofFloor, ofConfig] = [floor.policies ?? {}, config ?? {}];
+  const [ofWorkspacePolicies, ofConfig] = [floor.policies ?? {}, config ?? {}];
   const parts = new Map<string, Part>();
   const add = <T>(path: string, of: (policies: Policies) => T | undefined, stricter: (a: T, b: T) => T) => {
-    const [a, b] = [of(ofFloor), of(ofConfig)];
+    const [a, b] = [of(ofWorkspacePolicies), of(ofConfig)];
     if (a === undefined && b === undefined) return;
     const value = a === undefined || b === undefined ? (a ?? b) : stricter(a, b);
     parts.set(path, { value, from: value === a ? "floor" : "config" });
@@ -214,7 +214,7 @@ export function partsInForce({ floor, config }: Force): Map<string, Part> {
     const modesOf = ({ screening }: Policies): KindModes => screening?.[kind] ?? {};
     const path = `screening.${kind}`;
     add(`${path}.mode`, (one) => onlyOn(modesOf(one).mode), stronger);
-    const names = [ofFloor, ofConfig].flatMap((one) => Object.keys(modesOf(one).detectors ?? {}));
+    const names = [ofWorkspacePolicies, ofConfig].flatMap((one) => Object.keys(modesOf(one).detectors ?? {}));
     for (const name of new Set(names)) {
       const isAnyOn = parts.has(`${path}.mode`);
       const own = (one: Policies) => modesOf(one).detectors?.[name] ?? onlyOn(modesOf(one).mode);

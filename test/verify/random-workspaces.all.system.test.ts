@@ -114,7 +114,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.constantFrom<Record<string, number>>({}, { retention_days: 2 }, { retention_days: 4 }).map(
       (policies): Step =>
         (d) =>
-          d.perform("policies.update", { floor: { policies } }),
+          d.perform("policies.update", { workspacePolicies: { policies } }),
     ),
   },
   {

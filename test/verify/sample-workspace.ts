@@ -16,7 +16,7 @@ import { restoreCheckpoint } from "../../src/ops/checkpoints/restore.ts";
 import { rollbackConfig, updateConfig } from "../../src/ops/config/operations.ts";
 import { deleteData, deletePrefix, eraseData, readData } from "../../src/ops/data/operations.ts";
 import { writeData } from "../../src/ops/data/write.ts";
-import { updateFloor } from "../../src/ops/policies/floor.ts";
+import { updateWorkspacePolicies } from "../../src/ops/policies/workspace-policies.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { filesReleased } from "../released.ts";
 
@@ -33,7 +33,7 @@ const PRINCIPAL: Principal = {
 const OPERATIONS = {
   "config.update": updateConfig,
   "config.rollback": rollbackConfig,
-  "policies.update": updateFloor,
+  "policies.update": updateWorkspacePolicies,
   "checkpoint.create": createCheckpoint,
   "checkpoint.restore": restoreCheckpoint,
   "checkpoint.delete": removeCheckpoint,

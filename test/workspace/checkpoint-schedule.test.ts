@@ -147,7 +147,7 @@ test("the workspace's policies schedule them for all agents that hold something"
   await write("k", "b");
   await workspace.perform("data.read", { agentId: "c", key: "none" });
   const floor = { policies: { checkpoint_every_hours: 5 }, require_config: false, exceptions_from_agents: false };
-  const stored = await workspace.perform("policies.update", { floor: floor as never });
+  const stored = await workspace.perform("policies.update", { workspacePolicies: floor as never });
   expect(stored.answer.kind).toBe("json");
   await schedule({ checkpoint_every_hours: 1 });
   await sweep();
@@ -188,7 +188,7 @@ test("other workspaces have their turn between its transactions, of which many a
   const agents = Array.from({ length: 150 }, (_, i) => `agent-${i}`);
   const floor = { policies: { checkpoint_every_hours: 1, checkpoints_kept: 1 } };
   await workspace.perform("policies.update", {
-    floor: { ...floor, require_config: false, exceptions_from_agents: false } as never,
+    workspacePolicies: { ...floor, require_config: false, exceptions_from_agents: false } as never,
   });
   for (const key of ["k1", "k2"]) {
     for (const agent of agents) await write(key, agent);

@@ -6,8 +6,8 @@ import type { Reply } from "../../src/core/writer/contract.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { PartOf, PartRequest } from "../../src/operations.ts";
-import { NO_FLOOR } from "../../src/screen/floor.ts";
 import { RecentWrites } from "../../src/screen/recent-writes.ts";
+import { NO_WORKSPACE_POLICIES } from "../../src/screen/workspace-policies.ts";
 import type { Reader } from "../../src/store/transaction.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { effort } from "../effort.ts";
@@ -60,7 +60,7 @@ const details = () =>
 
 test("without limits, nothing is read and nothing is waited for", () => {
   const untouchable = new Proxy({}, { get: () => expect.unreachable() }) as Reader;
-  const agent = freshState(agentId, 1, NO_FLOOR);
+  const agent = freshState(agentId, 1, NO_WORKSPACE_POLICIES);
   expect(admit(untouchable, agent, { key: "k", value: "v" }, nowMs)).toEqual({ agent, bar: null });
 });
 
@@ -187,7 +187,7 @@ test("a restore brings back no more, and nothing larger", async () => {
 test("limits come first, then a missing config, then what is found", async () => {
   const text = "write to jane.doe@gmail.com";
   const floor = (more: JsonObject) =>
-    workspace.perform("policies.update", { floor: { require_config: true, ...more } as JsonObject });
+    workspace.perform("policies.update", { workspacePolicies: { require_config: true, ...more } as JsonObject });
   await floor({ policies: { block_pii: true, limits: { value_bytes: 5 } } });
   const first = await write("k", text);
   expect(first).toMatchObject({ blocked_by: "policy:limits", findings: [{ detector: "email" }] });
@@ -199,7 +199,7 @@ test("limits come first, then a missing config, then what is found", async () =>
 
 test("of two limits, the smaller one counts, and one that time does not resolve is named first", async () => {
   const floor = { policies: { limits: { writes_per_minute: 2, value_bytes: 8 } } };
-  await workspace.perform("policies.update", { floor });
+  await workspace.perform("policies.update", { workspacePolicies: floor });
   await limit({ writes_per_minute: 1, value_bytes: 9, entries: 1 });
   expect([await allowed("1"), await allowed("1")]).toEqual([true, false]);
   expect(bodyOf(await workspace.perform("config.read_effective", { agentId }))).toMatchObject({

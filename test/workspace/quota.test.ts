@@ -34,7 +34,7 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "data.search": { agentId: "a", query: "q", limit: 1, prefix: "", minSimilarity: 0 },
   "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },
   "policies.read": {},
-  "policies.update": { floor: {} },
+  "policies.update": { workspacePolicies: {} },
   "policies.list_versions": { page },
   "policies.read_version": { version: "p1" },
   "policy.check": { agentId: "a", policies: null, key: "", value: "v", metadata: {} },

@@ -15,8 +15,8 @@ import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { otherGovernd, schemaVersion } from "../../store/migrate.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { count, mebibytes } from "../terminal.ts";
 import { type EvidenceFile, openEvidenceFile } from "../verify/evidence-file.ts";
@@ -70,7 +70,7 @@ export async function checkDatabases(
   const control = await checkFile(directory.control, directory, newest.control, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
     isNamed = true;
-    isNode = placeOf(connection) !== AT_HOME;
+    isNode = locationOf(connection) !== EMBEDDED;
     // An older schema may lack tables.
     if (schemaVersion(connection) !== newest.control) return;
     unreadable = new FactorKey(directory).unreadable(connection);

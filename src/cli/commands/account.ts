@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { Failure } from "../../failure.ts";
 import { type AccountRecord, findAccountByEmail, listAccounts, normaliseEmail } from "../../ops/accounts/accounts.ts";
 import { chooseIssuerOnly } from "../../ops/accounts/issuer-only.ts";
-import type { LinkWish } from "../../ops/accounts/links.ts";
+import type { LinkRequest } from "../../ops/accounts/links.ts";
 import { ROLES, type Role } from "../../ops/accounts/members.ts";
 import { linkFor, setOperator } from "../../ops/accounts/operators.ts";
 import { requireWorkspace } from "../../ops/directory/workspaces.ts";
@@ -58,7 +58,7 @@ export function addAccountCommands(program: Command, session: Session): void {
 async function printLink(session: Session, options: LinkOptions): Promise<void> {
   const settings = settingsOf(options);
   const { link, token } = await administer(session, options, (_, parts) =>
-    linkFor(parts, (connection) => wishOf(connection, options)),
+    linkFor(parts, (connection) => requestOf(connection, options)),
   );
   const url = linkUrl(publicBase(settings, settings.listen), link.kind, token);
   await session.print({ kind: link.kind, url, token, expires_at: moment(link.expiresAt) }, [
@@ -68,7 +68,7 @@ async function printLink(session: Session, options: LinkOptions): Promise<void> 
   ]);
 }
 
-function wishOf(connection: Connection, options: LinkOptions): LinkWish {
+function requestOf(connection: Connection, options: LinkOptions): LinkRequest {
   const { workspace, role, email, withoutTotp = false } = options;
   if (email !== undefined && workspace !== undefined) {
     throw new Failure("usage", "Give either --email or --workspace, not both.");

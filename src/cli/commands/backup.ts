@@ -13,7 +13,7 @@ import { listLogs } from "../../ops/directory/workspaces.ts";
 import { BACKUP_KEEP_MAX } from "../../settings/definitions.ts";
 import { openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";
@@ -112,7 +112,7 @@ function requireNoCopy({ control, encryptionKey }: DataDirectory): void {
 function isCopy(control: string, encryptionKey: EncryptionKey | null): boolean {
   try {
     using connection = openConnection(control, { readOnly: true, encryptionKey });
-    return placeOf(connection) !== AT_HOME;
+    return locationOf(connection) !== EMBEDDED;
   } catch {
     // The backup reports what is wrong with the file.
     return false;

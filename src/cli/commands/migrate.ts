@@ -10,7 +10,7 @@ import { ControlDatabase } from "../../ops/directory/database.ts";
 import { listLogs } from "../../ops/directory/workspaces.ts";
 import { SERVER_SETTINGS } from "../../settings/server-options.ts";
 import { openConnection } from "../../store/connection.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 import { count } from "../terminal.ts";
@@ -100,7 +100,7 @@ async function logsOf(
 
 function isControlHome({ control, encryptionKey }: DataDirectory): boolean {
   using connection = openConnection(control, { readOnly: true, encryptionKey });
-  return placeOf(connection) === AT_HOME;
+  return locationOf(connection) === EMBEDDED;
 }
 
 /** Moves the control database back to the data directory when no node uses it. Returns whether it is there. */

@@ -58,11 +58,11 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
   await writeWorkspace(options, options.workspace, async (writer, connection) => {
     const from = await prunedBefore(connection);
     const sealed = (await newestSeal(connection))?.size ?? 0;
-    const wished = await pruneBoundary(connection, timestamp, sealed);
+    const boundary = await pruneBoundary(connection, timestamp, sealed);
     const hold = await heldForSinks(options, connection);
     const beforeSeq = await pruneBoundary(connection, timestamp, Math.min(sealed, hold?.from ?? sealed));
     const events = beforeSeq <= from ? 0 : await countPrunable(connection, beforeSeq);
-    const waiting = hold !== null && beforeSeq < wished ? { from_seq: hold.from, sinks: hold.sinks } : null;
+    const waiting = hold !== null && beforeSeq < boundary ? { from_seq: hold.from, sinks: hold.sinks } : null;
     const why = hold !== null && waiting !== null ? [holdWords(hold, holdDays(options))] : [];
     const plan = { from_seq: from, before_seq: Math.max(from, beforeSeq), events, waiting };
     if (events === 0 || !options.yes) {

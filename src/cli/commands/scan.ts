@@ -36,7 +36,7 @@ file is one value. A file for --policies holds the member "policies" of a config
 const EXIT_HELP = "\nExit codes: 0 nothing would be blocked or redacted, 1 something would, 2 usage or environment.";
 
 /** A line of the input with findings, and what the policies would decide about it. */
-interface Found {
+interface ScannedLine {
   line: number;
   outcome: Outcome;
   findings: readonly Finding[];
@@ -135,7 +135,7 @@ function linesOf(text: string): Piece[] {
   return lines.map((line, index) => ({ line: index + 1, text: line }));
 }
 
-function screened({ line, text }: Piece, key: string, policies: PolicySettings): Found[] {
+function screened({ line, text }: Piece, key: string, policies: PolicySettings): ScannedLine[] {
   const decision = decideAlone(policies, { key, value: text, metadata: {} }, systemClock());
   // The operator chose the key here, so it is not data to be screened.
   const findings = findingsOf(decision).filter((finding) => finding.field === "value");

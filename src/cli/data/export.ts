@@ -9,7 +9,7 @@ import { StateFile } from "./state-file.ts";
 /** The entries of a page: so few, since a value has up to 1 MiB. */
 const PAGE = 100;
 
-interface ExportWish {
+interface ExportRequest {
   agent: string;
   prefix: string;
 }
@@ -31,12 +31,12 @@ type OnPage = (entries: number, total: number) => Promise<void>;
 /** Writes the entries to standard output, for example, and returns how many there are. @throws {Failure} */
 export async function streamEntries(
   api: DaemonApi,
-  wish: ExportWish,
+  request: ExportRequest,
   write: (text: string) => Promise<void>,
   onPage: OnPage,
 ): Promise<{ entries: number }> {
   let entries = 0;
-  for await (const { text, state } of pagesOf(api, wish, NOTHING)) {
+  for await (const { text, state } of pagesOf(api, request, NOTHING)) {
     await write(text);
     entries = state.entries;
     await onPage(entries, state.total);
@@ -51,7 +51,7 @@ export async function streamEntries(
  */
 export async function exportEntries(
   api: DaemonApi,
-  { file, agent, prefix, resume }: ExportWish & { file: string; resume: boolean },
+  { file, agent, prefix, resume }: ExportRequest & { file: string; resume: boolean },
   onPage: OnPage,
 ): Promise<{ entries: number }> {
   if (existsSync(file)) throw new Failure("path_unusable", `${file} exists. Name another file, or remove it.`);
@@ -81,7 +81,7 @@ export async function exportEntries(
 /** The pages of an agent's entries as lines, from where an export came to, each with the progress after it. */
 async function* pagesOf(
   api: DaemonApi,
-  { agent, prefix }: ExportWish,
+  { agent, prefix }: ExportRequest,
   begun: ExportState,
 ): AsyncGenerator<{ text: string; state: ExportState }> {
   let { cursor, bytes, entries, total } = begun;

@@ -19,7 +19,7 @@ const LINE_BYTES = 4 * 1024 * 1024 - 4 * 1024;
 /** The most refused lines that are kept with their reasons. */
 export const MAX_SHOWN = 1_000;
 
-interface ImportWish {
+interface ImportRequest {
   agent: string;
   keep: boolean;
 }
@@ -76,7 +76,7 @@ type Chunks = AsyncIterable<Uint8Array>;
  */
 export async function importEntries(
   api: DaemonApi,
-  { file, agent, keep, resume }: ImportWish & { file: string; resume: boolean },
+  { file, agent, keep, resume }: ImportRequest & { file: string; resume: boolean },
   onBatch: (bytes: number, total: number) => Promise<void>,
   wait: Wait = Bun.sleep,
 ): Promise<Imported> {
@@ -102,11 +102,11 @@ export async function importEntries(
 /** Imports what a stream gives, such as standard input. It cannot be continued. @throws {Failure} */
 export const importStream = (
   api: DaemonApi,
-  wish: ImportWish,
+  wanted: ImportRequest,
   chunks: Chunks,
   onBatch: (bytes: number) => Promise<void>,
 ): Promise<Imported> =>
-  importChunks(api, { ...wish, wait: Bun.sleep }, chunks, newRun(), ({ bytes }) => onBatch(bytes));
+  importChunks(api, { ...wanted, wait: Bun.sleep }, chunks, newRun(), ({ bytes }) => onBatch(bytes));
 
 const newRun = (): ImportState => ({
   ...{ run: new RandomPool().take(16).toHex(), bytes: 0, lines: 0 },
@@ -116,13 +116,13 @@ const newRun = (): ImportState => ({
 /** Imports the lines behind those that `state` counts, and updates it. `onState` is called after every batch. */
 async function importChunks(
   api: DaemonApi,
-  wish: ImportWish & { wait: Wait },
+  wanted: ImportRequest & { wait: Wait },
   chunks: Chunks,
   state: ImportState,
   onState: (state: ImportState) => Promise<void>,
 ): Promise<Imported> {
   for await (const lines of batchesOf(chunks, state.lines)) {
-    await importBatch(api, wish, lines, state);
+    await importBatch(api, wanted, lines, state);
     for (const { bytes } of lines) state.bytes += bytes;
     state.lines += lines.length;
     await onState(state);
@@ -133,7 +133,7 @@ async function importChunks(
 
 async function importBatch(
   api: DaemonApi,
-  { agent, keep, wait }: Pick<ImportWish, "agent" | "keep"> & { wait: Wait },
+  { agent, keep, wait }: Pick<ImportRequest, "agent" | "keep"> & { wait: Wait },
   lines: readonly Line[],
   state: ImportState,
 ): Promise<void> {

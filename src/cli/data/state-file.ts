@@ -6,7 +6,7 @@ export class StateFile<S extends object> {
   constructor(
     private readonly path: string,
     /** The options that a continued run must share with the interrupted one. */
-    private readonly wish: object,
+    private readonly request: object,
   ) {}
 
   /**
@@ -23,13 +23,13 @@ export class StateFile<S extends object> {
       const message = `An earlier run was interrupted: --resume continues it. To start over, remove ${this.path}.`;
       throw new Failure("usage", message);
     }
-    const { wish, state } = JSON.parse(readFileSync(this.path, "utf8")) as { wish: object; state: S };
-    if (JSON.stringify(wish) === JSON.stringify(this.wish)) return state;
+    const { request, state } = JSON.parse(readFileSync(this.path, "utf8")) as { request: object; state: S };
+    if (JSON.stringify(request) === JSON.stringify(this.request)) return state;
     throw new Failure("usage", `The interrupted run had other options. To start over, remove ${this.path}.`);
   }
 
   write(state: S): void {
-    writeFileSync(`${this.path}.tmp`, JSON.stringify({ wish: this.wish, state }));
+    writeFileSync(`${this.path}.tmp`, JSON.stringify({ request: this.request, state }));
     renameSync(`${this.path}.tmp`, this.path);
   }
 

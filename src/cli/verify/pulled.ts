@@ -8,8 +8,8 @@ import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
 import { listLogs } from "../../ops/directory/workspaces.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import { openConnection } from "../../store/connection.ts";
+import { markEmbedded } from "../../store/location.ts";
 import { openMigrated } from "../../store/migrate.ts";
-import { settleAtHome } from "../../store/place.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { Progress } from "../progress.ts";
 import { privateDirectory } from "./evidence-file.ts";
@@ -62,7 +62,7 @@ function settle(directory: DataDirectory): void {
   for (const path of [directory.control, ...logs]) {
     using connection = openConnection(path);
     connection.exec("PRAGMA synchronous = FULL");
-    settleAtHome(connection);
+    markEmbedded(connection);
   }
 }
 

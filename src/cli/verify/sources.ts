@@ -7,14 +7,14 @@ import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { verifyControl } from "../../verify/control/control.ts";
 import { readControlLog } from "../../verify/control/events.ts";
 import { whyMixed, whyShort } from "../../verify/moments.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
 import { obstacle, type SourceResult, tampered } from "../../verify/report.ts";
-import { type DatabaseWish, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
+import { type DatabaseRequest, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
@@ -23,7 +23,7 @@ import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
 const MAX_ATTEMPTS = 5;
 
 /** Options for every piece of evidence. */
-interface Asked {
+interface EvidenceOptions {
   agentId: string | undefined;
   trust: Trust;
   encryptionKey: KeySource;
@@ -43,12 +43,12 @@ interface Source {
 }
 
 /** Verifies a file, or all workspaces of a data directory and its control database. */
-export async function verifyPath(path: string, asked: Asked, progress: Progress): Promise<SourceResult[]> {
+export async function verifyPath(path: string, asked: EvidenceOptions, progress: Progress): Promise<SourceResult[]> {
   const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
   let sources: Source[] | SourceResult;
   let holdsCopies = false;
   try {
-    const known = isDirectory ? await readControl(path, asked.encryptionKey) : NOTHING_KNOWN;
+    const known = isDirectory ? await readControl(path, asked.encryptionKey) : NO_WORKSPACES;
     holdsCopies = known.isCopy && backupTime(path) === null;
     sources = isDirectory ? workspacesOf(path, known.ids, holdsCopies) : [{ path }];
   } catch (error) {
@@ -102,7 +102,7 @@ async function verifyControlFile(
   root: string,
   sources: readonly Source[],
   results: readonly SourceResult[],
-  { encryptionKey }: Asked,
+  { encryptionKey }: EvidenceOptions,
 ): Promise<SourceResult> {
   const directory = dataDirectory(root);
   const { control: path } = directory;
@@ -170,19 +170,19 @@ const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
 const namesIn = (directory: string, form: RegExp): string[] =>
   readdirSync(directory).flatMap((name) => form.exec(name)?.[1] ?? []);
 
-interface Known {
+interface WorkspaceList {
   /** The workspaces that the control database names. */
   ids: string[];
   /** Whether the control database is a copy of one on a server. */
   isCopy: boolean;
 }
 
-const NOTHING_KNOWN: Known = { ids: [], isCopy: false };
+const NO_WORKSPACES: WorkspaceList = { ids: [], isCopy: false };
 
 /** Returns nothing when the control database cannot be read: its own verification says why. */
-async function readControl(root: string, encryptionKey: KeySource): Promise<Known> {
+async function readControl(root: string, encryptionKey: KeySource): Promise<WorkspaceList> {
   const { control } = dataDirectory(root);
-  if (databaseKind(control) === "absent") return NOTHING_KNOWN;
+  if (databaseKind(control) === "absent") return NO_WORKSPACES;
   try {
     using file = await openEvidenceFile(control);
     using connection = openEvidence(file, control, encryptionKey);
@@ -190,11 +190,11 @@ async function readControl(root: string, encryptionKey: KeySource): Promise<Know
       .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
       .map(([bytes]) => decodeText(bytes))
       .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
-    return { ids, isCopy: placeOf(connection) !== AT_HOME };
+    return { ids, isCopy: locationOf(connection) !== EMBEDDED };
   } catch (error) {
     if (error instanceof EncryptionMismatch) throw error;
     unreadable(control, error);
-    return NOTHING_KNOWN;
+    return NO_WORKSPACES;
   }
 }
 
@@ -205,7 +205,11 @@ async function readControl(root: string, encryptionKey: KeySource): Promise<Know
 const SOURCES_BETWEEN_COLLECTIONS = 100;
 
 /** Verifies pieces of evidence one after another. */
-async function verifySources(sources: readonly Source[], asked: Asked, progress: Progress): Promise<SourceResult[]> {
+async function verifySources(
+  sources: readonly Source[],
+  asked: EvidenceOptions,
+  progress: Progress,
+): Promise<SourceResult[]> {
   const results: SourceResult[] = [];
   for (const source of sources) {
     results.push(await verifySource(source, asked, progress));
@@ -217,7 +221,7 @@ async function verifySources(sources: readonly Source[], asked: Asked, progress:
 /** Verifies one piece of evidence. All problems are part of the result. */
 async function verifySource(
   source: Source,
-  { agentId, trust, threads, encryptionKey }: Asked,
+  { agentId, trust, threads, encryptionKey }: EvidenceOptions,
   progress: Progress,
 ): Promise<SourceResult> {
   const { path, workspaceId, sealFile } = source;
@@ -228,8 +232,8 @@ async function verifySource(
     // In place of a workspace's file, a file that is not a database is a damaged database.
     if (kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined)) {
       const key = kind === "encrypted" ? encryptionKey() : null;
-      const wish = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
-      return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);
+      const request = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
+      return await verifyWorkspaceFile({ ...request, ...(workspaceId && { workspaceId }) }, sealFile, progress);
     }
     const { size } = statSync(path);
     if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
@@ -242,7 +246,7 @@ async function verifySource(
 }
 
 async function verifyWorkspaceFile(
-  wish: DatabaseWish,
+  request: DatabaseRequest,
   sealFile: string | undefined,
   progress: Progress,
 ): Promise<SourceResult> {
@@ -250,18 +254,18 @@ async function verifyWorkspaceFile(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     // The length before the database is read: seals that a daemon appends later belong to a later log.
     const length = sealFile === undefined ? 0 : statSync(sealFile).size;
-    using file = await openEvidenceFile(wish.path);
+    using file = await openEvidenceFile(request.path);
     // Created for each attempt, since a stream can be read only once.
     const seals = sealFile === undefined ? null : () => Bun.file(sealFile).slice(0, length).stream();
-    const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
+    const result = await verifyDatabaseFile(file, { ...request, onProgress, sealFile: seals });
     if (!file.unchanged()) continue;
     const why =
-      (seals === null ? null : await whyShort(file, wish, result)) ??
-      (file.immutable ? null : await whyMixed({ ...wish, path: file.path }, result));
-    return why === null ? result : obstacle(wish.path, "workspace", why.code, why.message);
+      (seals === null ? null : await whyShort(file, request, result)) ??
+      (file.immutable ? null : await whyMixed({ ...request, path: file.path }, result));
+    return why === null ? result : obstacle(request.path, "workspace", why.code, why.message);
   }
   const message = "the file is written to so often that it could not be read in one state: try again";
-  return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+  return obstacle(request.path, "unknown", "evidence_unreadable", message);
 }
 
 const isReceipt = async (path: string): Promise<boolean> =>

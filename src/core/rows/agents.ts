@@ -5,11 +5,11 @@
  * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
  */
 import { ZERO_HASH } from "../../log/hash.ts";
-import { effectivePolicies, type Floor } from "../../screen/floor.ts";
 import { NO_POLICIES, type PolicySettings } from "../../screen/policies.ts";
 import type { RecentWrites } from "../../screen/recent-writes.ts";
+import { effectivePolicies, type WorkspacePolicies } from "../../screen/workspace-policies.ts";
 import type { MaybePromise, Reader, Transaction } from "../../store/transaction.ts";
-import { loadFloor, policiesIn } from "./configs.ts";
+import { loadWorkspacePolicies, policiesIn } from "./configs.ts";
 import { isSuspended } from "./suspension.ts";
 
 export interface AgentState {
@@ -27,7 +27,7 @@ export interface AgentState {
   /** The policies of the config in force. */
   readonly own: PolicySettings;
   /** The policies of the workspace. */
-  readonly floor: Floor;
+  readonly workspacePolicies: WorkspacePolicies;
   /** The policies in force for the agent: those of its config and of the workspace. */
   readonly policies: PolicySettings;
   /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
@@ -41,8 +41,8 @@ export interface AgentState {
 /** What an operation may change about its agent; the chain head is not its business. */
 export type AgentChange = Partial<
   Pick<AgentState, "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "suspended" | "recentWrites"> & {
-    /** Of the workspace's own state: the floor that takes effect. */
-    floor: Floor;
+    /** Of the workspace's own state: the workspace policies that take effect. */
+    workspacePolicies: WorkspacePolicies;
   }
 >;
 
@@ -77,11 +77,15 @@ type StateRow = [
 ];
 
 /** The agent's state read from the file, for readers that keep no cache; null if it never began. */
-export async function readAgent(reader: Reader, agentId: string | null, floor?: Floor): Promise<AgentState | null> {
+export async function readAgent(
+  reader: Reader,
+  agentId: string | null,
+  workspacePolicies?: WorkspacePolicies,
+): Promise<AgentState | null> {
   const row = await reader.get<StateRow>(STATE, [agentId]);
   if (row === undefined) return null;
   const [firstSeq, headSeq, headHash, liveEntries, configVersion, config, newestCheckpoint, suspended] = row;
-  const beginning = freshState(agentId, firstSeq, floor ?? (await loadFloor(reader)));
+  const beginning = freshState(agentId, firstSeq, workspacePolicies ?? (await loadWorkspacePolicies(reader)));
   const own = config === null ? NO_POLICIES : policiesIn(config);
   return {
     ...beginning,
@@ -90,7 +94,7 @@ export async function readAgent(reader: Reader, agentId: string | null, floor?: 
     liveEntries,
     configVersion,
     own,
-    policies: effectivePolicies(beginning.floor, own),
+    policies: effectivePolicies(beginning.workspacePolicies, own),
     newestCheckpoint: newestCheckpoint ?? -1,
     suspended: suspended === 1,
     recentWrites: null,
@@ -99,11 +103,11 @@ export async function readAgent(reader: Reader, agentId: string | null, floor?: 
 
 /** Returns the policies in force for an agent, also for one that never began: those of the workspace count for it. */
 export async function readPolicies(reader: Reader, agentId: string): Promise<PolicySettings> {
-  return (await readAgent(reader, agentId))?.policies ?? (await loadFloor(reader)).policies;
+  return (await readAgent(reader, agentId))?.policies ?? (await loadWorkspacePolicies(reader)).policies;
 }
 
-/** The state of an agent whose first event takes position `seq`, under a floor. */
-export const freshState = (agentId: string | null, seq: number, floor: Floor): AgentState => ({
+/** The state of an agent whose first event takes position `seq`, under workspace policies. */
+export const freshState = (agentId: string | null, seq: number, workspacePolicies: WorkspacePolicies): AgentState => ({
   firstSeq: seq,
   agentId,
   headSeq: 0,
@@ -111,8 +115,8 @@ export const freshState = (agentId: string | null, seq: number, floor: Floor): A
   liveEntries: 0,
   configVersion: null,
   own: NO_POLICIES,
-  floor,
-  policies: floor.policies,
+  workspacePolicies,
+  policies: workspacePolicies.policies,
   newestCheckpoint: -1,
   suspended: false,
   recentWrites: null,
@@ -132,7 +136,7 @@ export class AgentDirectory {
   /** Live entries of all agents; null until first needed. */
   #liveEntries: number | null = null;
   /** Null until first needed. */
-  #floor: Floor | null = null;
+  #workspacePolicies: WorkspacePolicies | null = null;
 
   constructor(private readonly reader: Reader) {}
 
@@ -143,8 +147,8 @@ export class AgentDirectory {
   }
 
   async #load(agentId: string | null): Promise<AgentState | null> {
-    this.#floor ??= await loadFloor(this.reader);
-    const loaded = await readAgent(this.reader, agentId, this.#floor);
+    this.#workspacePolicies ??= await loadWorkspacePolicies(this.reader);
+    const loaded = await readAgent(this.reader, agentId, this.#workspacePolicies);
     if (loaded !== null) this.#cache.set(agentId, loaded);
     return loaded;
   }
@@ -162,10 +166,10 @@ export class AgentDirectory {
     return agent;
   }
 
-  /** The floor in force, once an agent was looked for. */
-  get floor(): Floor {
-    if (this.#floor === null) throw new Error("the floor is not loaded");
-    return this.#floor;
+  /** The workspace policies in force, once an agent was looked for. */
+  get workspacePolicies(): WorkspacePolicies {
+    if (this.#workspacePolicies === null) throw new Error("the workspace policies are not loaded");
+    return this.#workspacePolicies;
   }
 
   /**
@@ -173,18 +177,18 @@ export class AgentDirectory {
    * it advances.
    */
   fresh(agentId: string, seq: number): AgentState {
-    return freshState(agentId, seq, this.floor);
+    return freshState(agentId, seq, this.workspacePolicies);
   }
 
   /** Returns the policies of the workspace, also before any agent was looked for. */
   async policiesOfWorkspace(): Promise<PolicySettings> {
-    this.#floor ??= await loadFloor(this.reader);
-    return this.#floor.policies;
+    this.#workspacePolicies ??= await loadWorkspacePolicies(this.reader);
+    return this.#workspacePolicies.policies;
   }
 
   /** The policies in force for an agent that was looked for; those of the workspace when it never began. */
   policiesOf(agent: AgentState | null): PolicySettings {
-    return agent?.policies ?? this.floor.policies;
+    return agent?.policies ?? this.workspacePolicies.policies;
   }
 
   /** Live entries of the whole workspace. Counted on the first call; `advance` keeps the count. */
@@ -211,14 +215,14 @@ export class AgentDirectory {
       liveEntries: before.liveEntries,
       configVersion: before.configVersion,
       own: before.own,
-      floor: before.floor,
+      workspacePolicies: before.workspacePolicies,
       policies: before.policies,
       newestCheckpoint: before.newestCheckpoint,
       suspended: before.suspended,
       recentWrites: before.recentWrites,
     };
     if (change !== undefined) Object.assign(state, change);
-    if (change?.own !== undefined) state.policies = effectivePolicies(state.floor, state.own);
+    if (change?.own !== undefined) state.policies = effectivePolicies(state.workspacePolicies, state.own);
     if (this.#liveEntries !== null) {
       this.#liveEntries += state.liveEntries - (this.#cache.get(state.agentId)?.liveEntries ?? 0);
     }
@@ -226,14 +230,18 @@ export class AgentDirectory {
     this.#cache.delete(state.agentId);
     this.#cache.set(state.agentId, state);
     this.#dirty.add(state.agentId);
-    if (change?.floor !== undefined) this.#putUnder(change.floor);
+    if (change?.workspacePolicies !== undefined) this.#putUnder(change.workspacePolicies);
   }
 
-  /** Has a floor in force for all agents. */
-  #putUnder(floor: Floor): void {
-    this.#floor = floor;
+  /** Has workspace policies in force for all agents. */
+  #putUnder(workspacePolicies: WorkspacePolicies): void {
+    this.#workspacePolicies = workspacePolicies;
     for (const [agentId, state] of this.#cache) {
-      this.#cache.set(agentId, { ...state, floor, policies: effectivePolicies(floor, state.own) });
+      this.#cache.set(agentId, {
+        ...state,
+        workspacePolicies,
+        policies: effectivePolicies(workspacePolicies, state.own),
+      });
     }
   }
 
@@ -286,7 +294,7 @@ export class AgentDirectory {
     this.#cache.clear();
     this.#dirty.clear();
     this.#liveEntries = null;
-    this.#floor = null;
+    this.#workspacePolicies = null;
     this.#marked = null;
   }
 }

@@ -7,8 +7,8 @@ import type { EffectFacts } from "../../log/effects.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { boundDigest, type Cells, ROW_TABLES, type RowChange, type RowTable } from "../../log/row-effects.ts";
 import type { EffectKind } from "../../operation-facts.ts";
-import { floorOf } from "../../screen/floor.ts";
 import type { Freshness } from "../../screen/retention.ts";
+import { workspacePoliciesOf } from "../../screen/workspace-policies.ts";
 import { after, type MaybePromise, type Transaction } from "../../store/transaction.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
@@ -100,7 +100,7 @@ async function applyOther(
       const change = await insertConfig(tx, agent.firstSeq, effect.content, moment.seq);
       if (agent.agentId !== null) return change;
       const { version, config } = effect.content;
-      return { ...change, floor: floorOf(version, JSON.parse(config) as JsonObject) };
+      return { ...change, workspacePolicies: workspacePoliciesOf(version, JSON.parse(config) as JsonObject) };
     }
     case "add_checkpoint": {
       const metadata = canonicalJson(effect.metadata);

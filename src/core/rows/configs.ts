@@ -3,9 +3,9 @@ import type { JsonObject } from "../../json.ts";
 import type { EffectFacts } from "../../log/effects.ts";
 import { saltedDigest } from "../../log/hash.ts";
 import type { OldestFirst, Page } from "../../operation-facts.ts";
-import { type Floor, floorOf, NO_FLOOR } from "../../screen/floor.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
 import { RETENTION } from "../../screen/retention.ts";
+import { NO_WORKSPACE_POLICIES, type WorkspacePolicies, workspacePoliciesOf } from "../../screen/workspace-policies.ts";
 import { directionOf } from "../../store/direction.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { pageOf } from "../lists.ts";
@@ -77,16 +77,16 @@ export async function agentsThatSet(reader: Reader, policy: keyof PolicySettings
   return rows.map(([agentId]) => agentId);
 }
 
-/** Returns the floor of a workspace. Its versions are stored as configs of the workspace's own chain. */
-export async function loadFloor(reader: Reader): Promise<Floor> {
+/** Returns the workspace policies. Their versions are stored as configs of the workspace's own chain. */
+export async function loadWorkspacePolicies(reader: Reader): Promise<WorkspacePolicies> {
   const row = await reader.get<[number, string]>(
     `SELECT version, config FROM configs WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL)
      ORDER BY version DESC LIMIT 1`,
   );
-  return row === undefined ? NO_FLOOR : floorOf(row[0], JSON.parse(row[1]) as JsonObject);
+  return row === undefined ? NO_WORKSPACE_POLICIES : workspacePoliciesOf(row[0], JSON.parse(row[1]) as JsonObject);
 }
 
-/** Returns the details of an event about a version. `letter`: `p` for the floor. */
+/** Returns the details of an event about a version. `letter`: `p` for the workspace policies. */
 export function configFacts(
   { version, config, salt, rolledBackFrom }: NewConfig,
   letter: "v" | "p" = "v",

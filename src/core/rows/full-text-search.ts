@@ -15,7 +15,7 @@ import { contentOf, endOfPrefix, WITH_IDS_OF_AGENT } from "./entries.ts";
 import { changesAfter } from "./entry-changes.ts";
 import { type FullTextState, termOf } from "./full-text.ts";
 import { entryFilter } from "./listing/filter.ts";
-import type { MatchedAt } from "./listing/places.ts";
+import type { MatchedAt } from "./listing/positions.ts";
 
 /** The full text is searched while it lags by at most this many changes. */
 const MAX_UNFOLLOWED = 1_000;

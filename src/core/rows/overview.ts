@@ -2,13 +2,13 @@
 
 import { SYSTEM } from "../../log/event.ts";
 import { EVENT_NAMES, isActivity, type OperationInputs } from "../../operations.ts";
-import { effectivePolicies } from "../../screen/floor.ts";
 import { NO_POLICIES, policiesOf } from "../../screen/policies.ts";
 import { freshAt } from "../../screen/retention.ts";
+import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pageOf } from "../lists.ts";
-import { loadFloor } from "./configs.ts";
+import { loadWorkspacePolicies } from "./configs.ts";
 import { endOfPrefix } from "./entries.ts";
 import { countExpired } from "./expiry.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
@@ -88,7 +88,7 @@ async function overviewOf(
   );
   const policies = config?.[1] ?? "{}";
   const own = config === undefined ? NO_POLICIES : policiesOf({ policies: JSON.parse(policies) });
-  const enforced = effectivePolicies(await loadFloor(reader), own);
+  const enforced = effectivePolicies(await loadWorkspacePolicies(reader), own);
   const times = await reader.get<[string, string | null, number]>(
     `SELECT (SELECT timestamp FROM events WHERE agent_id = ?1 AND agent_seq = 1), (${LAST_ACTIVITY}),
        (SELECT count(*) FROM checkpoints WHERE agent = ?3)`,

@@ -6,7 +6,7 @@ import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { readFullText } from "./full-text.ts";
 import { type FullTextOptions, searchFullText } from "./full-text-search.ts";
-import { findMatching } from "./listing/places.ts";
+import { findMatching } from "./listing/positions.ts";
 import type { SearchIndexes } from "./search-indexes.ts";
 
 export type { QueryEmbedder } from "../../search/vectors/query-embedder.ts";

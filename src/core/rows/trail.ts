@@ -44,7 +44,7 @@ const NEWEST_FIRST: TrailDirection = { sign: 1, ...directionOf(undefined) };
 const OLDEST_FIRST: TrailDirection = { sign: -1, ...directionOf("asc") };
 
 /** A source of the events of a query, ordered by a number. */
-interface Place {
+interface TrailSource {
   /** One more than the number of the first event of the list. */
   end: number;
   /**
@@ -68,7 +68,7 @@ interface Pace {
 /** Returns a page of events as JSON texts of the API, and the number before which the next page begins. */
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
-  const place = await placeOf(reader, wanted);
+  const place = await sourceOf(reader, wanted);
   const [from, to] = timestampsIn(window);
   const events: string[] = [];
   const until = pace.monotonicMs() + BUDGET_MS;
@@ -109,7 +109,7 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
 /** The results that have their own index. */
 const REFUSED: readonly string[] = ["blocked", "denied"];
 
-function placeOf(reader: Reader, { scope, page: _page, window, order, ...filter }: Wanted): Promise<Place> {
+function sourceOf(reader: Reader, { scope, page: _page, window, order, ...filter }: Wanted): Promise<TrailSource> {
   const direction = order === "asc" ? OLDEST_FIRST : NEWEST_FIRST;
   if (!("scope" in scope)) return chain(reader, scope.agentId, filter, window, direction);
   if (scope.scope === "workspace") return chain(reader, null, filter, window, direction);
@@ -138,7 +138,7 @@ async function chain(
   filter: TrailFilter,
   window: TimeWindow,
   direction: TrailDirection,
-): Promise<Place> {
+): Promise<TrailSource> {
   const indexed: Conditions = [["agent_id IS ?", agentId], ...words(filter), ...times(window)];
   const { agentIds: _, operations: __, results: ___, ...others } = filter;
   const end = await reader.value<number | null>("SELECT max(agent_seq) + 1 FROM events WHERE agent_id IS ?", [agentId]);
@@ -164,7 +164,7 @@ async function wholeLog(
   filter: TrailFilter,
   window: TimeWindow,
   direction: TrailDirection,
-): Promise<Place> {
+): Promise<TrailSource> {
   const startMs = Math.max((window.startMs ?? 0) - CLOCK_MARGIN_MS, 0);
   const endMs = Math.min((window.endMs ?? LAST_MS) + CLOCK_MARGIN_MS, LAST_MS);
   const range = await eventsIn(reader, { agentId: null, startMs, endMs });
@@ -178,7 +178,7 @@ function stretch(
   [first, end]: readonly [first: number, end: number],
   conditions: Conditions,
   direction: TrailDirection,
-): Place {
+): TrailSource {
   const { sign, behind } = direction;
   const lowest = sign === 1 ? first : 1 - end;
   return {
@@ -202,7 +202,7 @@ async function picked(
   conditions: Conditions,
   filter: TrailFilter,
   direction: TrailDirection,
-): Promise<Place> {
+): Promise<TrailSource> {
   const { sign, order, behind } = direction;
   const end = sign === 1 ? await reader.value<number | null>("SELECT max(seq) + 1 FROM events") : 1;
   return {

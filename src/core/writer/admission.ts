@@ -1,10 +1,10 @@
 /** Decides whether an agent may write at all, apart from what policies find in the content. */
 import { type Decision, decide, findingsOf, type Refused } from "../../screen/decide.ts";
-import { REQUIRE_CONFIG } from "../../screen/floor.ts";
 import { LIMITS, type LimitName, type LimitsSetting } from "../../screen/limits.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { Content } from "../../screen/policy.ts";
 import { freshAt } from "../../screen/retention.ts";
+import { REQUIRE_CONFIG } from "../../screen/workspace-policies.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../rows/agents.ts";
 import { loadRecentWrites } from "../rows/counts/activity.ts";
@@ -29,9 +29,9 @@ const NO_CONFIG: Bar = {
     "Blocked, nothing was changed: the workspace lets no agent write that has no configuration. Make one with PUT /v1/config/{agent_id}, then write again.",
 };
 
-/** Returns the reason to refuse a write of an agent without a config; null when the floor requires none. */
-export const barWithoutConfig = ({ floor, configVersion }: AgentState): Bar | null =>
-  floor.requireConfig && configVersion === null ? NO_CONFIG : null;
+/** Returns the reason to refuse a write of an agent without a config; null when the workspace policies require none. */
+export const barWithoutConfig = ({ workspacePolicies, configVersion }: AgentState): Bar | null =>
+  workspacePolicies.requireConfig && configVersion === null ? NO_CONFIG : null;
 
 /** Decides whether an agent may write an entry now. Limits are checked first. */
 export function admit(

@@ -6,7 +6,7 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../../log/note.ts";
-import { NO_FLOOR } from "../../screen/floor.ts";
+import { NO_WORKSPACE_POLICIES } from "../../screen/workspace-policies.ts";
 import { type Connection, checked, openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { NEVER, type TakeLogRight } from "../../store/log-right.ts";
@@ -84,7 +84,7 @@ export async function createWorkspaceFile(
   const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight });
   try {
     connection.exec("BEGIN IMMEDIATE");
-    const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_FLOOR), {
+    const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), {
       id: new IdSource(clock, random).next("aud"),
       seq: 0,
       workspace_id: genesis.workspaceId,

@@ -7,8 +7,8 @@ import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { VIEW } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
-import { showFloorVersion } from "../../screen/floor.ts";
 import { TooMuchWork } from "../../screen/patterns/work.ts";
+import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
 import type { Connection } from "../../store/connection.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import type { AgentChange, AgentState } from "../rows/agents.ts";
@@ -172,14 +172,19 @@ export class Recorder {
   }
 
   /**
-   * Returns the details of an event. Those about an agent, even one without events, state the floor that was in force;
+   * Returns the details of an event. Those about an agent, even one without events, state the workspace policies that were in force;
    * so do those of which a policy keeps a text out.
    */
-  #detailsOf({ via }: Job, { agentId, floor, policies }: AgentState, { details }: Outcome<Answer>): JsonObject {
-    if (via === undefined && floor.version === null) return details;
+  #detailsOf(
+    { via }: Job,
+    { agentId, workspacePolicies, policies }: AgentState,
+    { details }: Outcome<Answer>,
+  ): JsonObject {
+    if (via === undefined && workspacePolicies.version === null) return details;
     const all: JsonObject = { ...details, ...via?.(policies) };
     const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;
-    if (isAffected && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
+    if (isAffected && workspacePolicies.version !== null)
+      all.policies_version = showPoliciesVersion(workspacePolicies.version);
     return all;
   }
 

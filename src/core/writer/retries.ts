@@ -30,7 +30,7 @@ export async function earlierReply(reader: Reader, retry: Retry, nowMs: number):
 }
 
 /** Where and when an answer is stored. */
-interface Place {
+interface AnswerContext {
   nowMs: number;
   /** The most bytes of all stored answers of the workspace; 0 for no limit. */
   most: number;
@@ -42,7 +42,7 @@ interface Place {
  * Performs an operation and stores its reply. Returns the stored reply if there is one already.
  * @throws {JobFailed} when the reply cannot be stored; the operation must then be undone
  */
-export async function once(tx: Transaction, retry: Retry, place: Place, perform: () => MaybePromise<Reply>) {
+export async function once(tx: Transaction, retry: Retry, place: AnswerContext, perform: () => MaybePromise<Reply>) {
   const refused = (await earlierReply(tx, retry, place.nowMs)) ?? (await noRoom(tx, place.most));
   if (refused !== null) return refused;
   const reply = await perform();

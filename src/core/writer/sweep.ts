@@ -3,12 +3,12 @@
  * answers that were stored for retries.
  */
 import { OPERATIONS } from "../../operations.ts";
-import type { Floor } from "../../screen/floor.ts";
 import { freshAt, RETENTION, retentionCutoff } from "../../screen/retention.ts";
+import type { WorkspacePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentDirectory } from "../rows/agents.ts";
 import { hasAnswers, removeEndedAnswers } from "../rows/answers.ts";
-import { agentsThatSet, loadFloor } from "../rows/configs.ts";
+import { agentsThatSet, loadWorkspacePolicies } from "../rows/configs.ts";
 import { agentsWithEnded, countExpiredVersions } from "../rows/expiry.ts";
 import { type OperationRequest, systemPrincipal } from "./contract.ts";
 import type { Job } from "./job.ts";
@@ -22,8 +22,8 @@ const ANSWERS_AT_ONCE = 5_000;
 /** The limit before a configuration changes: all expired versions are removed at once. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-/** Returns the agents with entries that are past the retention of a floor. */
-async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: number): Promise<string[]> {
+/** Returns the agents with entries that are past the retention of workspace policies. */
+async function agentsPastRetention(reader: Reader, { policies }: WorkspacePolicies, nowMs: number): Promise<string[]> {
   if (policies[RETENTION] === null) return [];
   const rows = await reader.all<[string]>(
     `SELECT agent_id FROM agents WHERE agent_id IS NOT NULL
@@ -60,10 +60,10 @@ export function expiryBefore({ name, input, principal }: OperationRequest): Job[
   const { effect } = OPERATIONS[name];
   if (effect !== "add_config" && effect !== "restore") return undefined;
   const jobFor = (findAgent: FindAgent) => expiryJob(principal.workspaceId, findAgent, EVERYTHING);
-  if ("floor" in input) {
+  if ("workspacePolicies" in input) {
     return async (reader, { agents, nowMs }) => {
       await agents.find(null);
-      const past = await agentsPastFloor(reader, agents.floor, nowMs);
+      const past = await agentsPastRetention(reader, agents.workspacePolicies, nowMs);
       return past.map((agentId) => jobFor((_, context) => context.agents.find(agentId)));
     };
   }
@@ -83,7 +83,7 @@ export async function sweepWorkspace(
     while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0) await giveWay();
   }
   const nowMs = writer.nowMs();
-  const past = await agentsPastFloor(reader, await loadFloor(reader), nowMs);
+  const past = await agentsPastRetention(reader, await loadWorkspacePolicies(reader), nowMs);
   const ended = await agentsWithEnded(reader, nowMs);
   for (const agentId of new Set([...(await agentsThatSet(reader, RETENTION)), ...past, ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);

@@ -19,7 +19,7 @@ import {
   REFRESH_PATH,
 } from "./forwarding.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { Places } from "./places.ts";
+import { Places } from "./locations.ts";
 
 /** How often the copy of the control database is refreshed, ms. */
 const POLL_MS = 400;

@@ -8,8 +8,8 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { type Migration, newestSchema } from "../../store/migrate.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
 import { WorkingCopy } from "../copy.ts";
 import { UnknownNamespace } from "../copy-errors.ts";
@@ -60,7 +60,7 @@ export class SharedControl {
     const format = newestSchema(migrations);
     await engine.ensureNamespace(CONTROL_NAMESPACE);
     const namespace = engine.namespace(CONTROL_NAMESPACE);
-    const isCopy = placeOf(connection) !== AT_HOME;
+    const isCopy = locationOf(connection) !== EMBEDDED;
     const isUsed = (await namespace.state()) !== null;
     if (!isCopy && isUsed) requireEmpty(connection);
     if (!isUsed) {

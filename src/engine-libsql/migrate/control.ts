@@ -3,12 +3,12 @@
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { CONTROL_MIGRATIONS, CONTROL_SCHEMA } from "../../ops/directory/database.ts";
 import { CONTROL_NAMESPACE, type ServerEngine } from "../server-engine.ts";
-import { bringHome } from "./homecoming.ts";
+import { moveToFile } from "./to-file.ts";
 
 /** @throws {Failure} `busy` when other nodes keep changing the control database */
 export async function bringControlHome({ control, encryptionKey }: DataDirectory, engine: ServerEngine): Promise<void> {
   const options = { format: CONTROL_SCHEMA, log: null };
-  await bringHome({
+  await moveToFile({
     database: control,
     encryptionKey,
     namespace: engine.namespace(CONTROL_NAMESPACE),

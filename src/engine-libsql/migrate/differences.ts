@@ -18,7 +18,7 @@ interface Piece {
 }
 
 /** How far a database was read: all tables before `table`, and `table` up to the key `last`. */
-export interface Place {
+export interface ReadPosition {
   table: string;
   last: Key;
 }
@@ -45,7 +45,7 @@ export class Snapshot implements Disposable {
   }
 
   /** Yields all rows after a place; every row for null. */
-  *pieces(after: Place | null): Generator<Piece> {
+  *pieces(after: ReadPosition | null): Generator<Piece> {
     const names = [...this.tables.keys()];
     for (const name of after === null ? names : names.slice(names.indexOf(after.table)))
       yield* this.#piecesOf(this.tables.get(name) as ReplicatedTable, name === after?.table ? after.last : null);

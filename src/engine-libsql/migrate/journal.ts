@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { makePrivateDirectory, replaceFile } from "../../core/datadir/private-files.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { copyDatabase } from "../../store/snapshot.ts";
-import type { Place } from "./differences.ts";
+import type { ReadPosition } from "./differences.ts";
 
 export interface Progress {
   /** The server to which the database moves. */
   url: string;
   /** The number of the snapshot that the server has: all of it when `place` is null, otherwise up to `place`. */
   base: number;
-  place: Place | "start" | null;
+  place: ReadPosition | "start" | null;
 }
 
 export class Journal {

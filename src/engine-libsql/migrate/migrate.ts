@@ -3,8 +3,8 @@ import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts"
 import { WORKSPACE_MIGRATIONS } from "../../core/writer/file.ts";
 import { namespaceOf, type ServerEngine, WORKSPACE_COPY } from "../server-engine.ts";
 import { problemOfSides } from "./both-sides.ts";
-import { Departure } from "./departure.ts";
-import { bringHome } from "./homecoming.ts";
+import { moveToFile } from "./to-file.ts";
+import { MoveToServer } from "./to-server.ts";
 
 interface MigrationParts {
   directory: DataDirectory;
@@ -48,8 +48,13 @@ async function migrateOne(
   if (direction === "to_server") await engine.ensureNamespace(name);
   const pausedMs =
     direction === "to_server"
-      ? await new Departure({ ...file, format: WORKSPACE_COPY.format, folder: directory.migration, onProgress }).run()
-      : await bringHome({ ...file, options: WORKSPACE_COPY, migrations: WORKSPACE_MIGRATIONS });
+      ? await new MoveToServer({
+          ...file,
+          format: WORKSPACE_COPY.format,
+          folder: directory.migration,
+          onProgress,
+        }).run()
+      : await moveToFile({ ...file, options: WORKSPACE_COPY, migrations: WORKSPACE_MIGRATIONS });
   const problem = await problemOfSides({ directory, workspaceId, namespace, options: WORKSPACE_COPY });
   return { workspace_id: workspaceId, moved: pausedMs !== null, paused_ms: Math.ceil(pausedMs ?? 0), problem };
 }

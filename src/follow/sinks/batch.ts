@@ -43,7 +43,7 @@ export interface Batch extends Message {
 }
 
 /** The result of reading after a position. */
-interface Found {
+interface BatchResult {
   /** Null when there is nothing new. */
   batch: Batch | null;
   /** The position of the newest event. */
@@ -95,7 +95,7 @@ export async function readBatch(
   sink: SinkConfig,
   { next, toldGapEnd }: { next: number; toldGapEnd: number },
   nowMs: number,
-): Promise<Found> {
+): Promise<BatchResult> {
   const head = await headOf(reader);
   if (head < next) return { batch: null, head };
   const { format, includeDetails, workspaceId } = sink;

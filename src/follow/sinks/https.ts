@@ -1,8 +1,8 @@
 /** Sends a request to a receiver over HTTPS. Redirects are not followed, since they could bypass the allowed places. */
 import { type RequestOptions, request } from "node:https";
 import { USER_AGENT } from "../../outbound.ts";
+import { endpointOf, HTTPS_PORT } from "./addresses.ts";
 import { SinkFailed } from "./config.ts";
-import { endpointOf, HTTPS_PORT } from "./places.ts";
 import type { ReceiverDeps } from "./receiver.ts";
 import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 

@@ -6,10 +6,10 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { connect, type TLSSocket } from "node:tls";
 import { showTime } from "../../ids.ts";
+import { endpointOf, SYSLOG_PORT } from "./addresses.ts";
 import { linesOf, type Message } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Line } from "./lines.ts";
-import { endpointOf, SYSLOG_PORT } from "./places.ts";
 import type { Receiver, ReceiverConnection, ReceiverDeps } from "./receiver.ts";
 import { reasonOf, tlsOptions } from "./tls.ts";
 

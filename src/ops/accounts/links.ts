@@ -36,7 +36,7 @@ export interface LinkRecord {
 }
 
 /** The purpose of a new link. */
-export type LinkWish = Pick<LinkRecord, "kind" | "createdBy"> &
+export type LinkRequest = Pick<LinkRecord, "kind" | "createdBy"> &
   Partial<Omit<LinkRecord, "id" | "createdAt" | "expiresAt">>;
 
 export const LINKS = new Table<LinkRecord>("links", {
@@ -65,10 +65,10 @@ export interface NewLink {
 export async function createLink(
   control: ControlDatabase,
   clock: Clock,
-  wish: LinkWish,
+  request: LinkRequest,
   first: (connection: Connection) => void = () => {},
 ): Promise<NewLink> {
-  const { digest, ...made } = draftLink(new IdSource(clock), clock(), wish);
+  const { digest, ...made } = draftLink(new IdSource(clock), clock(), request);
   await control.change((connection) => {
     first(connection);
     LINKS.insert(connection, made.link, { digest: Uint8Array.fromHex(digest) });
@@ -77,7 +77,7 @@ export async function createLink(
 }
 
 /** Returns a new link, which is not stored yet, and its digest, hex. */
-export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LINK_LIFETIME_DAYS) {
+export function draftLink(ids: IdSource, now: number, request: LinkRequest, days = LINK_LIFETIME_DAYS) {
   const { text: token, digest } = makeLinkToken(new RandomPool());
   const link: LinkRecord = {
     workspaceId: null,
@@ -85,7 +85,7 @@ export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LIN
     accountId: null,
     dropsTotp: false,
     label: null,
-    ...wish,
+    ...request,
     id: ids.next("inv"),
     createdAt: now,
     expiresAt: now + days * DAY_MS,
@@ -111,9 +111,9 @@ export async function startLink(
   if (hasAccounts(control.connection)) return null;
   const now = clock();
   const sql = `UPDATE links SET revoked_at = ? WHERE created_by = ? AND label IS ? AND ${USABLE}`;
-  const wish = { kind: "setup", createdBy: START_ACTOR, label: name } as const;
+  const request = { kind: "setup", createdBy: START_ACTOR, label: name } as const;
   const replace = (connection: Connection) => void connection.run(sql, [now, START_ACTOR, before, now]);
-  return (await createLink(control, clock, wish, replace)).token;
+  return (await createLink(control, clock, request, replace)).token;
 }
 
 /**

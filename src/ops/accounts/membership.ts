@@ -71,13 +71,13 @@ export function requireSecondFactor(parts: AccountParts, actor: string, id: stri
 }
 
 /** Changes the role of a member, for owners. @throws {Problem} `member_not_found`, `last_owner` */
-export function changeRole(parts: AccountParts, actor: string, wish: MemberKey & { role: Role }) {
-  const { workspaceId, accountId, role } = wish;
+export function changeRole(parts: AccountParts, actor: string, request: MemberKey & { role: Role }) {
+  const { workspaceId, accountId, role } = request;
   return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);
-    const member = requireMember(parts, wish);
+    const member = requireMember(parts, request);
     if (member.role === role) return { event: null, result: { member } };
-    requireOtherOwner(parts, wish);
+    requireOtherOwner(parts, request);
     return {
       event: { operation: "member.change", actor, details: { account_id: accountId, role, role_before: member.role } },
       changes: [["setRole", { workspaceId, accountId, role }]],
@@ -123,10 +123,10 @@ function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
 export function invite(
   parts: AccountParts,
   actor: string,
-  wish: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
+  request: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
 ) {
   const { control, clock, ids } = parts;
-  const { expiresInDays, ...invitation } = wish;
+  const { expiresInDays, ...invitation } = request;
   const { workspaceId, role, label } = invitation;
   return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);

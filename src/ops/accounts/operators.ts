@@ -7,7 +7,7 @@ import { showTime } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
 import { type ActParts, act, INSTALLATION } from "../directory/acts.ts";
 import { findInstallation } from "../directory/workspaces.ts";
-import { draftLink, type LinkWish, type NewLink } from "./links.ts";
+import { draftLink, type LinkRequest, type NewLink } from "./links.ts";
 import { findMember, type Membership } from "./members.ts";
 
 /** Returns the membership of an operator in the log of the installation; null for any other account. */
@@ -39,10 +39,10 @@ export function setOperator(parts: ActParts, accountId: string, isOperator: bool
 }
 
 /** Creates a link for the operator. The log of the installation records it. @throws {Failure} `busy` */
-export function linkFor(parts: ActParts, decide: (connection: Connection) => LinkWish): Promise<NewLink> {
+export function linkFor(parts: ActParts, decide: (connection: Connection) => LinkRequest): Promise<NewLink> {
   return act(parts, INSTALLATION, () => {
-    const wish = decide(parts.control.connection);
-    const { digest, ...made } = draftLink(parts.ids, parts.clock(), wish);
+    const request = decide(parts.control.connection);
+    const { digest, ...made } = draftLink(parts.ids, parts.clock(), request);
     const { id, kind, workspaceId, role, accountId, dropsTotp, createdBy, expiresAt } = made.link;
     return {
       event: {

@@ -188,10 +188,10 @@ export function rename(parts: AccountParts, id: string, name: string): Promise<R
 export async function changePassword(
   parts: AccountParts,
   session: SessionRecord,
-  wish: { current: string; next: string },
+  request: { current: string; next: string },
 ): Promise<Recorded> {
-  const account = await confirmPassword(parts, session, wish.current);
-  const password = await parts.passwords.hash(wish.next, account.email, "new_password");
+  const account = await confirmPassword(parts, session, request.current);
+  const password = await parts.passwords.hash(request.next, account.email, "new_password");
   const { id } = account;
   return act(parts, INSTALLATION, () => ({
     event: ownEvent("account.change_password", id),
@@ -230,18 +230,18 @@ const DROPPED_FACTORS = ["dropTotp", "dropPasskeys"] as const;
  * Sets a password with a link of the command line and ends all sessions.
  * @throws {Problem} `invalid_request` for a common password, `link_not_found`, `rate_limited`, `unavailable`
  */
-export async function resetPassword(parts: AccountParts, wish: { token: string; next: string }, origin: Origin) {
+export async function resetPassword(parts: AccountParts, request: { token: string; next: string }, origin: Origin) {
   const { control, clock, passwords } = parts;
   const attempt = parts.attempts.link(origin.address);
-  const link = findUsableLink(control.connection, digestOf(wish.token), clock());
+  const link = findUsableLink(control.connection, digestOf(request.token), clock());
   const accountId = link?.accountId ?? null;
   if (link === undefined || accountId === null) throw linkNotFound();
   attempt.succeeded();
   const email = findAccount(control.connection, accountId)?.email ?? "";
-  const password = await passwords.hash(wish.next, email, "new_password");
+  const password = await passwords.hash(request.next, email, "new_password");
   return act(parts, INSTALLATION, () => {
     const at = clock();
-    if (findUsableLink(control.connection, digestOf(wish.token), at) === undefined) throw linkNotFound();
+    if (findUsableLink(control.connection, digestOf(request.token), at) === undefined) throw linkNotFound();
     return {
       event: ownEvent("account.reset_password", accountId, {
         link_id: link.id,

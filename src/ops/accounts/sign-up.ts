@@ -13,7 +13,7 @@ import { FOUNDER, findMembership, type Membership, type Role } from "./members.t
 import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
 import { type BegunSession, beginSession } from "./session-keeper.ts";
 
-interface SignUpWish {
+interface SignUpRequest {
   email: string;
   password: string;
   name: string | null;
@@ -35,7 +35,7 @@ interface SignedUp {
 interface AdmittedSignUp {
   account: AccountRecord;
   link: LinkRecord | null;
-  wish: SignUpWish;
+  request: SignUpRequest;
   origin: Origin;
 }
 
@@ -57,18 +57,18 @@ const emailTaken = () =>
  * @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`,
  * `rate_limited`, `unavailable`
  */
-export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Origin): Promise<SignedUp> {
+export async function signUp(parts: AccountParts, request: SignUpRequest, origin: Origin): Promise<SignedUp> {
   const { control, clock, ids, passwords } = parts;
-  const link = admit(parts, wish.token, origin);
-  const email = normaliseEmail(wish.email);
+  const link = admit(parts, request.token, origin);
+  const email = normaliseEmail(request.email);
   // Counts as an attempt until it succeeds, which limits how fast addresses can be probed.
   const attempt = parts.attempts.link(origin.address);
   if (findAccountByEmail(control.connection, email) !== undefined) throw emailTaken();
   const account: AccountRecord = {
     id: ids.next("usr"),
     email,
-    name: wish.name ?? (email.split("@")[0] as string),
-    password: await passwords.hash(wish.password, email, "password"),
+    name: request.name ?? (email.split("@")[0] as string),
+    password: await passwords.hash(request.password, email, "password"),
     totpSecret: null,
     totpSince: null,
     totpStep: 0,
@@ -76,8 +76,8 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   };
   const signedUp =
     link?.kind === "invitation"
-      ? await joinWith(parts, { account, link, wish, origin })
-      : await foundWith(parts, { account, link, wish, origin });
+      ? await joinWith(parts, { account, link, request, origin })
+      : await foundWith(parts, { account, link, request, origin });
   attempt.succeeded();
   return signedUp;
 }
@@ -113,11 +113,11 @@ function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, t
 const closed = (detail: string) => new Problem("sign_up_closed", detail);
 
 /** Decides on a new account. Returns the changes that create it and mark its link as used. */
-function added({ control, clock }: AccountParts, { account, link, wish }: AdmittedSignUp): Change[] {
+function added({ control, clock }: AccountParts, { account, link, request }: AdmittedSignUp): Change[] {
   const { connection } = control;
   if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
-  if (link === null || wish.token === null) return [["addAccount", account]];
-  if (findUsableLink(connection, digestOf(wish.token), clock()) === undefined) throw linkNotFound();
+  if (link === null || request.token === null) return [["addAccount", account]];
+  if (findUsableLink(connection, digestOf(request.token), clock()) === undefined) throw linkNotFound();
   return [
     ["takeLink", { id: link.id, by: account.id, at: account.createdAt }],
     ["addAccount", account],
@@ -134,9 +134,9 @@ const traceOf = ({ account, link, origin }: AdmittedSignUp, workspaceId: string)
 
 /** Creates an account with its own workspace. */
 async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
-  const { account, wish, origin } = signUp;
+  const { account, request, origin } = signUp;
   const { workspace, record, apiKey, begun, auditId } = await administrationOf(parts, account.id).createWorkspace(
-    wish.workspaceName ?? ownWorkspaceName(account.name),
+    request.workspaceName ?? ownWorkspaceName(account.name),
     ({ id: workspaceId }) => ({
       trace: traceOf(signUp, workspaceId),
       changes: [

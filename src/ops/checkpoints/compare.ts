@@ -17,12 +17,12 @@ import { findAllowed, noCheckpoint, showCheckpoint, showEntry } from "./checkpoi
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
 /** The result: the counts, a page of the changes as JSON texts, and where the next page begins. */
-type Found = Omit<Comparison, "changes"> & { items: string[]; next: CursorPosition | null };
+type ComparisonPage = Omit<Comparison, "changes"> & { items: string[]; next: CursorPosition | null };
 
-const NOTHING: Found = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };
+const NOTHING: ComparisonPage = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };
 
 export const compareCheckpoints = inquiry("checkpoint.compare", {
-  async query(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<Found> {
+  async query(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<ComparisonPage> {
     const from = await findCheckpoint(reader, checkpointId, principal.agents);
     const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
     if (from === undefined || other === undefined) return NOTHING; // said when it is recorded

@@ -20,9 +20,9 @@ import {
 } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Allowed } from "../../screen/decide.ts";
-import { effectivePolicies } from "../../screen/floor.ts";
 import { type PolicySettings, policiesOf, stricterPolicies } from "../../screen/policies.ts";
 import { freshAt } from "../../screen/retention.ts";
+import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
@@ -87,7 +87,7 @@ async function planOf(
   const policies =
     newConfig === null
       ? agent.policies
-      : effectivePolicies(agent.floor, policiesOf(JSON.parse(newConfig.config) as JsonObject));
+      : effectivePolicies(agent.workspacePolicies, policiesOf(JSON.parse(newConfig.config) as JsonObject));
   // An entry that has expired under the present or the restored policies is not restored.
   const fresh = freshAt(stricterPolicies(agent.policies, policies), nowMs);
   const plan = restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, { pause }) : null;

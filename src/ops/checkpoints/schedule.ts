@@ -1,7 +1,7 @@
 /** Makes and deletes scheduled checkpoints, as the policies in force for an agent require. */
 
 import type { AgentState } from "../../core/rows/agents.ts";
-import { agentsThatSet, loadFloor } from "../../core/rows/configs.ts";
+import { agentsThatSet, loadWorkspacePolicies } from "../../core/rows/configs.ts";
 import { sqlNames } from "../../core/rows/entry-changes.ts";
 import { type Principal, systemPrincipal } from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
@@ -56,7 +56,7 @@ export async function keepSchedule(
 
 /** Returns the agents that may need a checkpoint: those with their own schedule, or all if the workspace has one. */
 async function scheduledAgents(reader: Reader): Promise<string[]> {
-  const { policies } = await loadFloor(reader);
+  const { policies } = await loadWorkspacePolicies(reader);
   if (policies[CHECKPOINT_EVERY] === null) return agentsThatSet(reader, CHECKPOINT_EVERY);
   return (await reader.all<[string]>("SELECT agent_id FROM agents WHERE agent_id IS NOT NULL")).flat();
 }

@@ -24,8 +24,8 @@ import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { inForce } from "../../screen/effective.ts";
-import { showFloorVersion } from "../../screen/floor.ts";
 import { NO_POLICIES } from "../../screen/policies.ts";
+import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
 const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
@@ -89,12 +89,12 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
 
 const readEffective: Operation<"config.read_effective"> = async (_reader, context, { agentId }) => {
   const agent = await context.agents.find(agentId);
-  const { floor } = context.agents;
+  const { workspacePolicies } = context.agents;
   const body = {
     agent_id: agentId,
     config_version: showVersion(agent?.configVersion ?? null),
-    policies_version: showFloorVersion(floor.version),
-    ...inForce(floor, agent?.own ?? NO_POLICIES, context.nowMs),
+    policies_version: showPoliciesVersion(workspacePolicies.version),
+    ...inForce(workspacePolicies, agent?.own ?? NO_POLICIES, context.nowMs),
   };
   return answered(agent, naming(agent, agentId, {}), JSON.stringify(body));
 };

@@ -6,11 +6,11 @@ import { quoteName, shortName } from "../../api/query.ts";
 import {
   Actor,
   component,
-  FloorVersionId,
   listOf,
   nullable,
   object,
   oneOf,
+  PoliciesVersionId,
   shape,
   Time,
   usuallyNull,
@@ -96,7 +96,7 @@ export const ConfigVersionList = component(
 export const EffectivePolicies = shape("EffectivePolicies", {
   agent_id: AgentId,
   config_version: nullable(VersionId),
-  policies_version: nullable(FloorVersionId),
+  policies_version: nullable(PoliciesVersionId),
   policies: Policies,
   from: t.Record(t.String(), oneOf(["floor", "config"]), {
     description:

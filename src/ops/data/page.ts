@@ -4,7 +4,7 @@ import type { CursorPosition } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import { countGroups, countListed } from "../../core/rows/listing/groups.ts";
 import type { Position } from "../../core/rows/listing/order.ts";
-import type { Wanted } from "../../core/rows/listing/places.ts";
+import type { Wanted } from "../../core/rows/listing/positions.ts";
 import { type ListedEntry, listed, type ShownMoment } from "../../core/rows/listing/rows.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";

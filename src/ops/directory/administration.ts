@@ -28,7 +28,7 @@ export interface AdministrationOptions extends ActParts {
   permit(workspaceId: string): void;
 }
 
-interface KeyWish {
+interface KeyRequest {
   workspaceId: string;
   label: string | null;
   scope: KeyScope;
@@ -92,13 +92,13 @@ export class Administration {
   }
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
-  async createKey(wish: KeyWish): Promise<NewKey> {
+  async createKey(request: KeyRequest): Promise<NewKey> {
     const { control, actor, permit } = this.options;
-    refuseBadWish(wish);
-    return await act(this.options, wish.workspaceId, () => {
-      requireWorkspace(control.connection, wish.workspaceId);
-      permit(wish.workspaceId);
-      const key = this.#newKey(wish);
+    refuseBadRequest(request);
+    return await act(this.options, request.workspaceId, () => {
+      requireWorkspace(control.connection, request.workspaceId);
+      permit(request.workspaceId);
+      const key = this.#newKey(request);
       return {
         event: { operation: "key.create", actor, details: keyDetails(key) },
         changes: [added(key)],
@@ -186,7 +186,7 @@ export class Administration {
     );
   }
 
-  #newKey({ expiresInMs, networks = null, ...wanted }: KeyWish): DraftKey {
+  #newKey({ expiresInMs, networks = null, ...wanted }: KeyRequest): DraftKey {
     const { clock, ids, random, actor } = this.options;
     const createdAt = clock();
     const expiresAt = expiresInMs === null ? null : createdAt + expiresInMs;
@@ -221,7 +221,7 @@ function refuseBadNetworks(networks: readonly string[] | null): void {
   }
 }
 
-function refuseBadWish({ label, agents, networks = null, expiresInMs }: KeyWish): void {
+function refuseBadRequest({ label, agents, networks = null, expiresInMs }: KeyRequest): void {
   refuseBadNetworks(networks);
   const problem = label === null ? null : nameProblem(label);
   if (problem) throw new Failure("usage", `The label of a key must ${problem}.`);

@@ -15,7 +15,7 @@ import { isWorkspace } from "./workspaces.ts";
 /** The most keys to cache. */
 const MAX_KNOWN_KEYS = 100_000;
 
-interface Known {
+interface CachedKey {
   digest: Uint8Array;
   principal: Principal;
   expiresAt: number;
@@ -28,8 +28,8 @@ interface AuthenticatorOptions extends KeeperOptions {
   lookUp(workspaceId: string, digest: Uint8Array): Promise<KeyRecord | undefined>;
 }
 
-export class Authenticator extends RecordCache<Known> {
-  readonly #ofPrincipals = new WeakMap<Principal, Known>();
+export class Authenticator extends RecordCache<CachedKey> {
+  readonly #ofPrincipals = new WeakMap<Principal, CachedKey>();
 
   constructor(
     control: ControlDatabase,
@@ -65,7 +65,7 @@ export class Authenticator extends RecordCache<Known> {
     return networks === null || networks.includes(address());
   }
 
-  #inForce({ principal, expiresAt }: Known): Principal | null {
+  #inForce({ principal, expiresAt }: CachedKey): Principal | null {
     const now = this.options.clock();
     if (now >= expiresAt) return null;
     this.used(principal.actor, now);
@@ -78,7 +78,7 @@ export class Authenticator extends RecordCache<Known> {
     if (record === undefined || record.revokedAt !== null) return null;
     const { id, scope, agents, networks, expiresAt } = record;
     const principal = Object.freeze({ actor: id, workspaceId, scope, agents });
-    const known: Known = {
+    const known: CachedKey = {
       digest,
       principal,
       expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,

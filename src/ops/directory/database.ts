@@ -12,6 +12,7 @@ import { identityOf } from "../../store/checkpoint.ts";
 import type { Connection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { EncryptionMismatch } from "../../store/encryption.ts";
+import { EMBEDDED, locationOf } from "../../store/location.ts";
 import {
   type Migration,
   MigrationFailed,
@@ -20,7 +21,6 @@ import {
   otherGovernd,
   UnknownSchema,
 } from "../../store/migrate.ts";
-import { AT_HOME, placeOf } from "../../store/place.ts";
 import { type MaybePromise, transact } from "../../store/transaction.ts";
 import { Generation } from "./generation.ts";
 
@@ -83,7 +83,7 @@ export class ControlDatabase implements Disposable {
     const opened = ControlDatabase.open(directory);
     try {
       if (directory.server === null) {
-        requireAtHome(opened.connection);
+        requireEmbedded(opened.connection);
         return opened;
       }
       const engine = new ServerEngine(directory.server, onWarning);
@@ -240,8 +240,8 @@ export class ControlDatabase implements Disposable {
 /**
  * @throws {Failure} `invalid_settings` for the copy of a database that is on a server, since writes to it would be lost
  */
-function requireAtHome(connection: Connection): void {
-  if (placeOf(connection) === AT_HOME) return;
+function requireEmbedded(connection: Connection): void {
+  if (locationOf(connection) === EMBEDDED) return;
   const advice =
     'Set engine = "libsql-server" and engine_url, or bring everything back with `governd migrate --to embedded`.';
   throw new Failure("invalid_settings", `The data directory is a copy of what is on a libSQL server. ${advice}`);

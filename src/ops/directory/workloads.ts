@@ -36,7 +36,7 @@ interface KnownIssuer {
   keys: IssuerKeys;
 }
 
-interface Known {
+interface CachedToken {
   /** As the token writes it. */
   issuer: string;
   token: WorkloadToken;
@@ -52,7 +52,7 @@ export class Workloads {
   #rules: readonly WorkloadRule[] = [];
   /** By the address of the issuer, without a slash at its end. */
   #issuers = new Map<string, KnownIssuer>();
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedToken>();
 
   constructor(
     private readonly options: WorkloadsOptions,
@@ -120,7 +120,7 @@ export class Workloads {
     }
   }
 
-  #keep(name: string, known: Known): void {
+  #keep(name: string, known: CachedToken): void {
     this.#known.delete(name);
     this.#known.set(name, known);
     if (this.#known.size <= MAX_KNOWN_TOKENS) return;

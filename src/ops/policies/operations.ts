@@ -1,7 +1,7 @@
 /** Decides about a text without storing it. */
 
 import { type AgentState, readPolicies } from "../../core/rows/agents.ts";
-import { loadFloor } from "../../core/rows/configs.ts";
+import { loadWorkspacePolicies } from "../../core/rows/configs.ts";
 import { type Bar, barOfValue, barUnder, barWithoutConfig, underBar } from "../../core/writer/admission.ts";
 import { type Decided, decidedElsewhere, stillHolds } from "../../core/writer/decided.ts";
 import {
@@ -16,10 +16,15 @@ import {
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../screen/decide.ts";
-import { showFloorVersion } from "../../screen/floor.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
+import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { listFloorVersions, readFloor, readFloorVersion, updateFloor } from "./floor.ts";
+import {
+  listPoliciesVersions,
+  readPoliciesVersion,
+  readWorkspacePolicies,
+  updateWorkspacePolicies,
+} from "./workspace-policies.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
 const REPORTED = "It would be stored, and what was found reported. Nothing was stored.";
@@ -49,7 +54,7 @@ async function checkAhead(reader: Reader, input: Check, { nowMs }: { nowMs: numb
   const { agentId } = input;
   const policies =
     sentPolicies(input) ??
-    (agentId === null ? (await loadFloor(reader)).policies : await readPolicies(reader, agentId));
+    (agentId === null ? (await loadWorkspacePolicies(reader)).policies : await readPolicies(reader, agentId));
   return decidedElsewhere(policies, decide(policies, input, nowMs));
 }
 
@@ -64,7 +69,7 @@ const check: Operation<"policy.check", Decided> = async (reader, context, input,
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const { excepted } = decision.allowed ? (decision.found ?? {}) : decision;
   const details = { ...said, ...(excepted && { excepted }), under: input.policies === null ? "agent" : "request" };
-  const named = agentId === null ? { ...details, ...floorIn(context) } : naming(agent, agentId, details);
+  const named = agentId === null ? { ...details, ...workspacePoliciesIn(context) } : naming(agent, agentId, details);
   return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
 
@@ -84,8 +89,8 @@ async function barOf(
 }
 
 /** Returns the details of an event without an agent about the policies of the workspace. */
-const floorIn = ({ agents: { floor } }: Context): JsonObject =>
-  floor.version === null ? {} : { policies_version: showFloorVersion(floor.version) };
+const workspacePoliciesIn = ({ agents: { workspacePolicies } }: Context): JsonObject =>
+  workspacePolicies.version === null ? {} : { policies_version: showPoliciesVersion(workspacePolicies.version) };
 
 /** Returns the members of the event and the answer for a write that would be stored. */
 function allowanceOf({ found }: Allowed): JsonObject {
@@ -121,10 +126,10 @@ const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, p
 };
 
 export const policyOperations: OperationsOf<"policy" | "policies"> = {
-  "policies.read": readFloor,
-  "policies.update": updateFloor,
-  "policies.list_versions": listFloorVersions,
-  "policies.read_version": readFloorVersion,
+  "policies.read": readWorkspacePolicies,
+  "policies.update": updateWorkspacePolicies,
+  "policies.list_versions": listPoliciesVersions,
+  "policies.read_version": readPoliciesVersion,
   "policy.check": { prepare: prepareCheck, ahead: checkAhead, run: check },
   "policy.replay": replay,
 };

@@ -17,13 +17,20 @@ import { checkWorkspaceWide } from "../../api/scopes.ts";
 import { object } from "../../api/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import { invalid } from "../../problem.ts";
-import { floorMembers } from "../../screen/floor.ts";
+import { policiesMembers } from "../../screen/workspace-policies.ts";
 import { explainPolicies, Policies } from "../config/schema.ts";
 import { requireMeaning } from "../config/settings-schema.ts";
-import { CheckResult, FloorBody, FloorInForce, FloorVersion, FloorVersionList, ReplayResult } from "./schema.ts";
+import {
+  CheckResult,
+  PoliciesInForce,
+  PoliciesVersion,
+  PoliciesVersionList,
+  ReplayResult,
+  WorkspacePoliciesBody,
+} from "./schema.ts";
 
 /** The response with a version. */
-const version = (description: string) => ({ description, schema: FloorVersion, etag: true }) as const;
+const version = (description: string) => ({ description, schema: PoliciesVersion, etag: true }) as const;
 
 const wantsLines = (headers: Headers): boolean => (headers.get("accept") ?? "").includes("application/x-ndjson");
 
@@ -35,25 +42,25 @@ export const policyRoutes = [
     summary: "Read the workspace's policies",
     description:
       "The policies that hold for every agent, also for agents without a config. The ETag is the version; before the first one there is none.",
-    response: { description: "The version in force.", schema: FloorInForce, etag: true },
+    response: { description: "The version in force.", schema: PoliciesInForce, etag: true },
   }),
 
   route({
     operation: "policies.update",
     at: "PUT /v1/policies",
-    body: FloorBody,
+    body: WorkspacePoliciesBody,
     explain: explainPolicies,
     input: ({ principal, body, condition }) => {
       checkWorkspaceWide(principal);
-      const floor = floorMembers(body as JsonObject);
-      if (canonicalBytes(floor) > MAX_CONFIG_BYTES) {
+      const workspacePolicies = policiesMembers(body as JsonObject);
+      if (canonicalBytes(workspacePolicies) > MAX_CONFIG_BYTES) {
         throw invalid(
           `The policies are too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`,
           "policies",
         );
       }
       requireMeaning(body.policies as JsonObject | undefined);
-      return { floor, ...(condition && { condition }) };
+      return { workspacePolicies, ...(condition && { condition }) };
     },
     summary: "Replace the workspace's policies",
     description:
@@ -70,7 +77,7 @@ export const policyRoutes = [
     input: ({ query }) => listInput("policies.list_versions", oldestFirst(query), query),
     summary: "List versions of the workspace's policies",
     description: "Every version, with its policies.",
-    response: { description: "One page of versions.", schema: FloorVersionList },
+    response: { description: "One page of versions.", schema: PoliciesVersionList },
   }),
 
   route({

@@ -1,7 +1,7 @@
 /** The API's schemas of policies. */
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key } from "../../api/fields.ts";
-import { Actor, component, FloorVersionId, listOf, nullable, object, shape, Time } from "../../api/shapes.ts";
+import { Actor, component, listOf, nullable, object, PoliciesVersionId, shape, Time } from "../../api/shapes.ts";
 import { Policies } from "../config/schema.ts";
 import { Finding } from "../data/finding-schema.ts";
 import { WriteBlocked } from "../data/schema.ts";
@@ -18,7 +18,7 @@ const ExceptionsFromAgents = component(
   }),
 );
 
-export const FloorBody = component(
+export const WorkspacePoliciesBody = component(
   "WorkspacePolicies",
   object({
     policies: t.Optional(Policies),
@@ -29,20 +29,20 @@ export const FloorBody = component(
 
 const members = { policies: Policies, require_config: RequireConfig, exceptions_from_agents: ExceptionsFromAgents };
 
-export const FloorVersion = shape("WorkspacePoliciesVersion", {
-  version: FloorVersionId,
+export const PoliciesVersion = shape("WorkspacePoliciesVersion", {
+  version: PoliciesVersionId,
   ...members,
   created_at: Time,
   created_by: Actor,
 });
 
-export const FloorInForce = shape(
+export const PoliciesInForce = shape(
   "WorkspacePoliciesInForce",
-  { version: nullable(FloorVersionId), ...members, created_at: nullable(Time), created_by: nullable(Actor) },
+  { version: nullable(PoliciesVersionId), ...members, created_at: nullable(Time), created_by: nullable(Actor) },
   "The version in force. Before the first one, `version`, `created_at` and `created_by` are null.",
 );
 
-export const FloorVersionList = component("WorkspacePoliciesVersionList", listOf(FloorVersion));
+export const PoliciesVersionList = component("WorkspacePoliciesVersionList", listOf(PoliciesVersion));
 
 const Allowed = shape(
   "CheckAllowed",

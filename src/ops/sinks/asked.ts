@@ -1,6 +1,6 @@
 /** Converts the API's bodies about sinks, for requests and commands. */
 import type { Static } from "@sinclair/typebox";
-import type { SinkCredentials, SinkSettings, SinkWish } from "../../sink.ts";
+import type { SinkCredentials, SinkRequest, SinkSettings } from "../../sink.ts";
 import type { ChangedSink, NewSink } from "./schema.ts";
 
 /** The default settings of a new sink. */
@@ -16,7 +16,7 @@ const DEFAULTS = {
 } as const;
 
 /** Returns the new sink that a body describes. */
-export const wishOf = ({ type, url, start = "now", ...others }: Static<typeof NewSink>): SinkWish => ({
+export const requestOf = ({ type, url, start = "now", ...others }: Static<typeof NewSink>): SinkRequest => ({
   type,
   url,
   start,

@@ -3,7 +3,7 @@
 import { type RouteRequest, route } from "../../api/route.ts";
 import { checkWorkspaceWide } from "../../api/scopes.ts";
 import { Deleted } from "../../api/shapes.ts";
-import { askedOf, wishOf } from "./asked.ts";
+import { askedOf, requestOf } from "./asked.ts";
 import { ChangedSink, NewSink, SinkList, SinkShape, SinkTested } from "./schema.ts";
 
 /** Returns the sink that a path names. @throws {Problem} `forbidden` for a key that is limited to agents */
@@ -34,7 +34,7 @@ export const sinkRoutes = [
     retryable: false,
     input: ({ principal, body }) => {
       checkWorkspaceWide(principal);
-      return wishOf(body);
+      return requestOf(body);
     },
     summary: "Create a sink",
     description:

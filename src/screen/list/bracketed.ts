@@ -1,6 +1,6 @@
 /** The items between brackets. Nested brackets belong to the list; names of members are no items. */
 import { spend } from "../check.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { matchEnd } from "../text/ascii.ts";
 import { type Item, MOST_ITEMS } from "./item.ts";
 
@@ -19,7 +19,7 @@ export function bracketed(text: string, at: number): Item[] {
   // A bracket of a call inside other brackets belongs to an item.
   const [opening, closing] = text[at] === "(" ? ["[{(", "]})"] : ["[{", "]}"];
   let depth = 0;
-  let name: Place | null = null;
+  let name: Span | null = null;
   do {
     const sign = text[position] as string;
     if (opening.includes(sign)) {
@@ -46,7 +46,7 @@ export function bracketed(text: string, at: number): Item[] {
 }
 
 /** Returns what begins at `at`, whether it is a name, and where what follows it begins. */
-function itemAt(text: string, at: number): Place & { isName: boolean; after: number } {
+function itemAt(text: string, at: number): Span & { isName: boolean; after: number } {
   const opened = matchEnd(QUOTE, text, at);
   const item = opened >= 0 ? quotedAt(text, at, opened) : bareAt(text, at);
   const after = opened >= 0 ? Math.min(text.length, item.end + opened - at) : Math.max(item.end, at + 1);
@@ -55,7 +55,7 @@ function itemAt(text: string, at: number): Place & { isName: boolean; after: num
 }
 
 /** The text in quotes, up to the same sign with the same number of escapes before it. */
-function quotedAt(text: string, at: number, start: number): Place {
+function quotedAt(text: string, at: number, start: number): Span {
   const quote = text.slice(at, start);
   let end = text.indexOf(quote, start);
   while (quote.length === 1 && end > start && isEscaped(text, end)) end = text.indexOf(quote, end + 1);
@@ -68,7 +68,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 1;
 }
 
-function bareAt(text: string, start: number): Place {
+function bareAt(text: string, start: number): Span {
   BARE_END.lastIndex = start;
   const limit = BARE_END.exec(text)?.index ?? text.length;
   let end = limit;

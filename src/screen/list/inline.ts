@@ -1,6 +1,6 @@
 /** The items that follow a value in its sentence: after signs, a word for "and", line breaks, or spaces alone. */
 import { spend } from "../check.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { SECRET_WORDS } from "../secrets/secret-words.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { anyOf } from "../words/lists.ts";
@@ -8,7 +8,7 @@ import { anyOf } from "../words/lists.ts";
 /** What joins an item to the one before: a comma or a word for "and"; a sign that is in other places, too. */
 type Joiner = "comma" | "sign" | "line" | "space";
 
-export interface Following extends Place {
+export interface Following extends Span {
   joiner: Joiner;
 }
 
@@ -42,7 +42,7 @@ const HAS_NAME = /^[A-Za-z_][\w.-]*[:=]/;
  * Returns what follows `first`, one part after the other, of as many words as `first` has. It ends at a name, a call or
  * the end of what is joined. The caller says which of it are items. `isNamed`: a name stands before the first one.
  */
-export function* following(text: string, first: Place, isNamed = false): Generator<Following> {
+export function* following(text: string, first: Span, isNamed = false): Generator<Following> {
   const words = text
     .slice(first.start, first.end)
     .trim()
@@ -67,7 +67,7 @@ export function* following(text: string, first: Place, isNamed = false): Generat
 }
 
 /** Returns the place of the word at `at`, after quotes or a number of a list before it; null for none. */
-export function firstInline(text: string, at: number): Place | null {
+export function firstInline(text: string, at: number): Span | null {
   const start = matchEnd(OPEN, text, at);
   const end = endOfWords(text, start, 1);
   return end > start ? { start, end } : null;

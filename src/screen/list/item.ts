@@ -1,13 +1,13 @@
 /** An item of a list. */
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 
 /** The most items that are read. A text with so many findings is one that costs too much to screen. */
 export const MOST_ITEMS = 2048;
 
 /** An item, without quotes and bullets. */
-export interface Item extends Place {
+export interface Item extends Span {
   /** The name in the list whose value it is, null for an item alone. */
-  name: Place | null;
+  name: Span | null;
 }
 
 /** The names that each item of a list of objects gives to its value: `[{"code": …, "used": …}, …]`. */

@@ -1,6 +1,6 @@
 /** A label that stands above or before a list is the label of its items. */
 import { type Check, hitOf, spend } from "../check.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { cellsBelow } from "../text/table.ts";
 import { firstInline, following } from "./inline.ts";
@@ -64,7 +64,7 @@ function inList(check: Check, text: string, start: number, end: number) {
 const NUMBER_OF_ITEM = /(?:\(?(?:\d{1,3}|[a-z])[.):、．]|#\d{1,3}[.):]?)\s*$/i;
 
 /** The items of a list, or else those of a column or of a list in the label's line. */
-function itemsOf(listed: readonly Place[], text: string, start: number, end: number): readonly Place[] {
+function itemsOf(listed: readonly Span[], text: string, start: number, end: number): readonly Span[] {
   if (listed.length > 0) return listed;
   const cells = cellsBelow(text, start, end);
   if (cells.length > 0) return cells;

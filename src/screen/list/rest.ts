@@ -4,7 +4,7 @@
  */
 import { type Hit, spend } from "../check.ts";
 import { DETECTORS, type DetectorName } from "../detectors.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { isPlaceholder, saysOfSecret } from "../secrets/plausible.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Following, following } from "./inline.ts";
@@ -29,13 +29,13 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const last = { start: hit.end - first.length, end: hit.end };
   const isItem = (word: string) => isLike(first, word) || (isSecret && looksSecret(word));
   // A line of the list may have another item behind what was found.
-  const others = (places: readonly Place[]) =>
+  const others = (places: readonly Span[]) =>
     places.flatMap((place) =>
       overlaps(place, hit)
         ? wordsLike(text, { start: hit.end, end: place.end }, isItem)
         : itemsIn(text, place, first, isSecret),
     );
-  const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
+  const place = (items: readonly Span[]) => items.map((item): Hit => ({ detector, ...item }));
   const all = listBehind(text, end);
   const found = all.find((item) => overlaps(item, hit));
   const values = all.filter((item) => isValue(text, item));
@@ -68,7 +68,7 @@ const OF_SEVERAL = /(?:passw|kennw)(?:ö|oe)rter|mots de passe|hasła|парол
 /** The name of the first item, behind the label. */
 const OWN_NAME = /^s?["'`*]{0,2}[ \t]?[:=]\s{0,2}[A-Za-z][\w-]{0,23}[:=]$/i;
 
-const overlaps = (a: Place, b: Place): boolean => a.start < b.end && b.start < a.end;
+const overlaps = (a: Span, b: Span): boolean => a.start < b.end && b.start < a.end;
 
 const NOTHING = /^(?:null|none|nil|true|false|undefined|n\/a|-+|~)$/i;
 /** A placeholder; in a list of numbers, 0000 is one of them. */
@@ -77,7 +77,7 @@ const IS_WORD = /^[\p{L}\p{M}'’-]+$/u;
 const DIGITS = /\d/g;
 
 /** The parts of an item of a list with a syntax that belong to what its first item is. */
-function itemsIn(text: string, { start, end }: Place, first: string, isSecret: boolean): Place[] {
+function itemsIn(text: string, { start, end }: Span, first: string, isSecret: boolean): Span[] {
   spend(ITEM_UNITS);
   const item = text.slice(start, end);
   if (item.length < FEWEST_CHARACTERS || item.length > LONGEST_ITEM || NOTHING.test(item)) return [];
@@ -90,7 +90,7 @@ function itemsIn(text: string, { start, end }: Place, first: string, isSecret: b
 /** A word without the sign behind it. */
 const WORD = /[^\s,;|](?:\S*?[^\s,;|])?(?=[,;|]*(?:\s|$)|[,;|]\d)/g;
 
-const wordsLike = (text: string, { start, end }: Place, isItem: (word: string) => boolean): Place[] =>
+const wordsLike = (text: string, { start, end }: Span, isItem: (word: string) => boolean): Span[] =>
   text
     .slice(start, end)
     .matchAll(WORD)
@@ -109,7 +109,7 @@ interface First {
 }
 
 /** The items that follow in a sentence: those that look like the first one, and the words between such items. */
-function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural, isNamed }: First): Place[] {
+function itemsFollowing(text: string, hit: Span, { first, isSecret, isPlural, isNamed }: First): Span[] {
   const run: { item: Following; isSure: boolean }[] = [];
   let isFollowed = false;
   for (const item of following(text, hit, isNamed).take(MOST_ITEMS)) {

@@ -1,6 +1,6 @@
 /** The texts of the elements of XML. */
 import { spend } from "../check.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import type { Item } from "./item.ts";
 
@@ -17,7 +17,7 @@ export function tagged(text: string, at: number, isProperties: boolean): Item[] 
   let position = at;
   let depth = isProperties ? 0 : 1;
   let element = "";
-  let name: Place | null = null;
+  let name: Span | null = null;
   while (position < text.length) {
     const skipped = matchEnd(SKIPPED, text, position);
     if (skipped >= 0) {

@@ -66,7 +66,7 @@ const MOST_STEPS_OF_SET = 2_000;
 const FIRST_PART = 1024;
 const GROWTH = 4;
 
-interface Found {
+interface MatchList {
   matches: PatternMatch[];
   isComplete: boolean;
 }
@@ -95,7 +95,7 @@ export class PatternSet {
    * Returns the matches of the patterns that `applies` accepts, at most `most`. `isComplete` is false when there may be
    * more, because there are too many or the search takes too long. Empty matches are ignored.
    */
-  find(text: string, applies: (pattern: PatternSetting) => boolean, most: number): Found {
+  find(text: string, applies: (pattern: PatternSetting) => boolean, most: number): MatchList {
     const mostMs = FREE_MS + (MS_PER_KIBI * text.length) / 1024;
     const [began, worked] = [this.clock.elapsed(), this.clock.worked()];
     // Processor time counts too, so that the decision does not depend on how busy the machine is.
@@ -108,7 +108,7 @@ export class PatternSet {
     return this.#findIn(text, applies, most, isOver);
   }
 
-  #findIn(text: string, applies: (pattern: PatternSetting) => boolean, most: number, isOver: () => boolean): Found {
+  #findIn(text: string, applies: (pattern: PatternSetting) => boolean, most: number, isOver: () => boolean): MatchList {
     const matches: PatternMatch[] = [];
     for (const index of this.#all?.match(text) ?? this.patterns.keys()) {
       const pattern = this.patterns[index] as OwnPattern;

@@ -13,7 +13,7 @@ const AFTER = 64;
 const LONGEST_WORD = 24;
 const HAN_NUMBER = /[一二三四五六七八九十]/;
 
-interface Place {
+interface PlacePatterns {
   before: RegExp | null;
   after: RegExp | null;
 }
@@ -25,7 +25,7 @@ function patternOf(written: string | undefined, flag: "y" | ""): RegExp | null {
   return new RegExp(bounded(source, LONGEST_WORD), `u${flags}${flag}`);
 }
 
-function placeAddress({ before, after }: Place): Check {
+function placeAddress({ before, after }: PlacePatterns): Check {
   return (text, start, end) => {
     spend(CHECK_UNITS);
     if (after !== null ? !mayHaveNumber(text, end, end + AFTER) && before === null : !hasNumber(text, start))

@@ -1,5 +1,5 @@
 /** Reads a text that is written with escapes, and finds what was read in its source. */
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { hexAt } from "../text/ascii.ts";
 import type { Token } from "./token.ts";
 
@@ -40,7 +40,7 @@ export function escaped(text: string, escapes: Token["escapes"]): string {
 }
 
 /** Returns the units of the read text to which `[start, end)` of its source belongs, also those of which it has a part. */
-export function unitsBetween(starts: Uint32Array, start: number, end: number): Place {
+export function unitsBetween(starts: Uint32Array, start: number, end: number): Span {
   const first = firstAtOrAfter(starts, start);
   return { start: starts[first] === start ? first : first - 1, end: firstAtOrAfter(starts, end) };
 }

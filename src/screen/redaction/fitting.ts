@@ -2,7 +2,7 @@
  * Fits what is replaced to the syntax of its text, which stays what it was: JSON, a table, the lines of a settings file.
  * A match may begin or end anywhere in it, since detectors read text.
  */
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import { escaped, unescaped, unitsBetween } from "./escapes.ts";
 import { embeddedTokens, jsonTokens } from "./json.ts";
 import { memberTokens, tableTokens } from "./lines.ts";
@@ -10,7 +10,7 @@ import { aroundMarks, firstEndingAfter, marksIn, type Names } from "./marks.ts";
 import type { Syntax, Token } from "./token.ts";
 
 /** A piece of a match. The mark in its place is put between two times `quote`. */
-export interface Piece extends Place {
+export interface Piece extends Span {
   quote: string;
 }
 
@@ -22,7 +22,7 @@ const WORD = /^\p{Ll}{3,8}$/u;
 const FEWEST_WORDS = 12;
 const CONTENT = /[\p{L}\p{N}]/u;
 
-const overlapOf = (token: Place, place: Place): Place => ({
+const overlapOf = (token: Span, place: Span): Span => ({
   start: Math.max(token.start, place.start),
   end: Math.min(token.end, place.end),
 });
@@ -30,7 +30,7 @@ const overlapOf = (token: Place, place: Place): Place => ({
 /** The syntax of one text, and the marks in it. */
 export class Fitting {
   readonly #syntax: Syntax | null;
-  readonly #marks: readonly Place[];
+  readonly #marks: readonly Span[];
   readonly #inside = new Map<Token, { fitting: Fitting; starts: Uint32Array | null }>();
 
   /** `isPart`: the text is a string in another one or in metadata, so a number in it has no quotes. */
@@ -47,7 +47,7 @@ export class Fitting {
    * Returns the pieces of a match that are replaced; none when only marks are left in it. Null when it cannot be replaced:
    * it is in a name. `detector`: the name of a detector or a pattern.
    */
-  piecesOf(place: Place, detector: string, isOwn = false): Piece[] | null {
+  piecesOf(place: Span, detector: string, isOwn = false): Piece[] | null {
     const syntax = this.#syntax;
     if (syntax === null) return this.#withoutMarks(place);
     const touched: Token[] = [];
@@ -68,18 +68,18 @@ export class Fitting {
   #isInRow = (first: Token, token: Token): boolean =>
     first === token || !this.text.slice(first.end, token.start).includes("\n");
 
-  #withoutMarks(place: Place): Piece[] {
+  #withoutMarks(place: Span): Piece[] {
     const piece = aroundMarks(this.text, this.#marks, place);
     return piece === null ? [] : [{ ...piece, quote: "" }];
   }
 
-  #said = (token: Place, place: Place): string => {
+  #said = (token: Span, place: Span): string => {
     const { start, end } = overlapOf(token, place);
     return this.text.slice(start, end);
   };
 
   /** The tokens of a match that hold it; null when it is in a name that must stay. */
-  #partsOf(touched: readonly Token[], place: Place, { hasFixedNames }: Syntax): Token[] | null {
+  #partsOf(touched: readonly Token[], place: Span, { hasFixedNames }: Syntax): Token[] | null {
     const all = touched.filter(({ kind }) => kind !== "name");
     const telling = all.filter((token) => CONTENT.test(this.#said(token, place)));
     const parts = telling.length > 0 ? telling : all;
@@ -97,7 +97,7 @@ export class Fitting {
    * The first part, and what belongs to it without a name between them: groups of digits, the words of a wallet. A check
    * that reads on to the next space goes beyond the end of a string.
    */
-  #first(parts: readonly Token[], touched: readonly Token[], place: Place): readonly Token[] {
+  #first(parts: readonly Token[], touched: readonly Token[], place: Span): readonly Token[] {
     const [begun] = touched as readonly [Token];
     // The signs at the end of a string, after which the check read on.
     if (begun.kind !== "name" && begun !== parts[0] && begun.start <= place.start) return [begun];
@@ -109,7 +109,7 @@ export class Fitting {
     return said.length >= FEWEST_WORDS && said.every((one) => WORD.test(one)) ? tied : tied.slice(0, 1);
   }
 
-  #piecesIn(token: Token, part: Place, detector: string, isOwn: boolean): Piece[] | null {
+  #piecesIn(token: Token, part: Span, detector: string, isOwn: boolean): Piece[] | null {
     if (token.kind === "number") return [{ start: token.start, end: token.end, quote: '"' }];
     const { fitting, starts } = this.#insideOf(token);
     const [from, to] = [part.start - token.start, part.end - token.start];

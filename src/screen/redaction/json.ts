@@ -83,13 +83,13 @@ export function embeddedTokens(text: string): Token[] | null {
   return tokens;
 }
 
-type Found = { json: string; at: number; next: number } | { json: null; next: number };
+type JsonSpan = { json: string; at: number; next: number } | { json: null; next: number };
 
 /** A line that closes what a line before it opened. */
 const CLOSING = /^[\]}]/m;
 
 /** The JSON in the line that begins at `start`, or in the lines from there to the next one that begins with a bracket. */
-function jsonAt(text: string, start: number): Found {
+function jsonAt(text: string, start: number): JsonSpan {
   const newline = text.indexOf("\n", start);
   const end = newline < 0 ? text.length : newline;
   const line = text.slice(start, end);

@@ -1,5 +1,5 @@
 /** The marks that stand in place of what was replaced. */
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 
 const OPENING = "[redacted:";
 const MARK = new RegExp(`\\${OPENING}([a-z][a-z0-9_]*)\\]`, "g");
@@ -17,7 +17,7 @@ export const markOf = (detector: string): string => `${OPENING}${detector}]`;
 export const mayHaveMarks = (text: string): boolean => text.includes(OPENING);
 
 /** Returns the places of the marks in a text, in order. */
-export function marksIn(text: string, names: Names): Place[] {
+export function marksIn(text: string, names: Names): Span[] {
   if (!mayHaveMarks(text)) return [];
   return [...text.matchAll(MARK)]
     .filter(([, name]) => names.has(name as string))
@@ -36,12 +36,12 @@ export function withoutNames(text: string, names: Names): string {
 }
 
 /** Returns a place extended to the whole marks at its ends; null when marks are all of its content. */
-export function aroundMarks(text: string, marks: readonly Place[], { start, end }: Place): Place | null {
+export function aroundMarks(text: string, marks: readonly Span[], { start, end }: Span): Span | null {
   const around = { start, end };
   let at = start;
   let hasOther = false;
   for (let next = firstEndingAfter(marks, start); next < marks.length; next++) {
-    const mark = marks[next] as Place;
+    const mark = marks[next] as Span;
     if (mark.start >= end) break;
     around.start = Math.min(around.start, mark.start);
     around.end = Math.max(around.end, mark.end);

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { type FieldMatches, isPart, type Match, withTexts } from "../fields.ts";
 import { isStronger } from "../modes.ts";
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 import type { Finding } from "../policy.ts";
 import { PATTERNS } from "../screening.ts";
 import { isQuotedPrintable } from "../text/decoded.ts";
@@ -10,7 +10,7 @@ import { Fitting, type Piece } from "./fitting.ts";
 import { firstEndingAfter, markOf, type Names } from "./marks.ts";
 
 /** Where a text was changed, and where something was found in it, by the position of its field in `fieldsOf`. */
-export type Changes = ReadonlyMap<number, readonly Place[]>;
+export type Changes = ReadonlyMap<number, readonly Span[]>;
 
 interface Redacted<C> {
   content: C;
@@ -29,7 +29,7 @@ export function redacted<C extends { value: string; metadata: JsonObject }>(
   names: Names,
 ): Redacted<C> {
   const texts = new Map<number, string>();
-  const changes = new Map<number, readonly Place[]>();
+  const changes = new Map<number, readonly Span[]>();
   const fixed: Match[] = [];
   for (const { field, index, matches, places } of found) {
     if (field === null || !matches.some(({ finding }) => finding.mode === "redact")) continue;
@@ -63,8 +63,8 @@ function changedPlaces(
   before: string,
   after: string,
   replaced: readonly NamedPlace[],
-  places: readonly Place[],
-): readonly Place[] {
+  places: readonly Span[],
+): readonly Span[] {
   // The whole text reads otherwise.
   if (isQuotedPrintable(before) !== isQuotedPrintable(after)) return [{ start: 0, end: after.length }];
   const shifts = [0];

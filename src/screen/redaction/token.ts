@@ -1,11 +1,11 @@
 /** The parts of a text that has a syntax, such as JSON: what stands between its names, quotes and separators. */
-import type { Place } from "../near.ts";
+import type { Span } from "../near.ts";
 
 /**
  * A part of a text, without its quotes. `text`: whatever stands in quotes, in a cell, behind a name, or outside any
  * syntax. `number`: of JSON, which becomes a string when it is replaced. `name`: of a member or a column.
  */
-export interface Token extends Place {
+export interface Token extends Span {
   kind: "text" | "number" | "name";
   /** How the text is escaped: as in JSON, or with two quotes for one, as in CSV. */
   escapes?: "backslash" | "doubled";

@@ -4,7 +4,7 @@ import { hasDigit, matchAt } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
 import { isJoint } from "./joint.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
-import { isShortOne, looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
+import { isShortOne, looksChosen, mayBeOne, type Span, saidSecret, saysOpening } from "./sentence.ts";
 
 /** The costs of checks, units. */
 const SENTENCE_UNITS = 60;
@@ -20,7 +20,7 @@ const NETWORK_KEY = /^[a-z]+(?:[-_.][a-z\d]+)+$|^[a-z]{8,}\d+$/;
 const PAIR_BEHIND = /:?\s{1,2}["'“„«]?[\p{L}\d._@-]{2,40}["'”“»]?\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?=[\s.,;!?)]|$)/uy;
 
 /** "Anmeldung Hannah / Sommer-07": user and password after the word. */
-function pairBehind(text: string, end: number): Place | null {
+function pairBehind(text: string, end: number): Span | null {
   const written = matchAt(PAIR_BEHIND, text, end)?.[1];
   const password = written?.replace(/[.?!]$/, "");
   if (written === undefined || password === undefined || !looksChosen(password)) return null;
@@ -33,7 +33,7 @@ const PAIR_IN_FRONT =
   /(?<![^\s"'(])[\p{L}\d._@-]{2,40}\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?:\s[\p{L}.'’-]{1,20}){0,4}\s$/u;
 
 /** "… sich mit hausmeister / Besenkammer3 am Portal anmelden": the verb stands after both. */
-function pairInFront(text: string, start: number): Place | null {
+function pairInFront(text: string, start: number): Span | null {
   const from = Math.max(0, start - LONGEST_PAIR);
   const before = text.slice(from, start);
   if (!before.includes(" / ")) return null;

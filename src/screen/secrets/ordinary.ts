@@ -8,7 +8,7 @@ import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, mentionsPassword } from "./plausible.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
-import { type Place, saysRule, THING } from "./sentence.ts";
+import { type Span, saysRule, THING } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
 /** The costs of checks, units. */
@@ -53,7 +53,7 @@ const OF_PROGRAMS =
 const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECRET_WORDS.accounts]);
 
 /** Returns the password after its name, where a word can be nothing else. For a key, only the key of a network. */
-export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
+export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Span | null {
   spend(CHECK_UNITS);
   if (kind === "key") return wordBehind(text, start, end, kind) ?? groupsBehind(text, end, SEED_GROUPS);
   return (
@@ -72,13 +72,13 @@ const OF_NETWORK = new RegExp(
   "iuy",
 );
 
-function networkWord(text: string, end: number): Place | null {
+function networkWord(text: string, end: number): Span | null {
   const word = matchAt(OF_NETWORK, text, end)?.[1];
   if (word === undefined || THING.test(word) || isPlaceholder(word) || mentionsPassword(word)) return null;
   return { start: OF_NETWORK.lastIndex - word.length, end: OF_NETWORK.lastIndex };
 }
 
-function wordBehind(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
+function wordBehind(text: string, start: number, end: number, kind: "password" | "key"): Span | null {
   const match = matchAt(WORD_SAID, text, end);
   if (match === null) return kind === "password" ? networkWord(text, end) : null;
   const [, tie = "", word = ""] = match;
@@ -143,7 +143,7 @@ const OF_SENTENCES =
   /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|that|which|any|our|your|you|please|enter|must|should|can|will|when|only|never|stored|kept|same|none|below|used|der|die|das|und|mit|ist|für|nicht|bitte|les|des|une|que|pour|est|dans|pas|los|las|por|una|con|para|são|não|uma|com|to|be|is|it|in|of|on|or|as|by|we|che|sono|per|della|non|een|het|van|voor|niet|och|att|som|inte|det|til|ikke|jest|nie|się|что|это|для|или|не|και|για|ile|için)(?!\p{L})/u;
 
 /** `passphrase for the backup disk: seven quiet herons wading`. */
-function phraseBehind(text: string, start: number, end: number): Place | null {
+function phraseBehind(text: string, start: number, end: number): Span | null {
   if (!OF_PHRASE.test(text.slice(start, end))) return null;
   const match = matchAt(PHRASE_SAID, text, end);
   if (match === null) return null;
@@ -165,7 +165,7 @@ const DESCRIBES =
 const OF_NOUNS = /^(?:\p{Ll}+)$/u;
 
 /** "The wifi password is purple hedgehog": two words, of a network or a device. */
-function twoWords(text: string, start: number, end: number): Place | null {
+function twoWords(text: string, start: number, end: number): Span | null {
   const match = matchAt(TWO_WORDS, text, end);
   if (match === null) return null;
   const [, tie = "", said = ""] = match;
@@ -192,7 +192,7 @@ const COUNTED =
   /(?<!\p{L})(?:length|age|days?|weeks?|months?|years?|hours?|minutes?|characters?|chars|digits?|attempts?|version|step|page|line|option|field|chapter|section|level|max|min|last|first|top|since|after|before|within|every|about|phase|build|port|room|windows|python|error|code|number|next|type|stage|sprint|release)(?!\p{L})/u;
 
 /** `pwd: gannet dive 77`: words in small letters and a number, right after the name. */
-function wordsAndNumber(text: string, end: number): Place | null {
+function wordsAndNumber(text: string, end: number): Span | null {
   const said = matchAt(WORDS_AND_NUMBER, text, end)?.[1];
   if (said === undefined || OF_SENTENCES.test(said) || COUNTED.test(said) || saysRule(said)) return null;
   return mentionsPassword(said)
@@ -204,7 +204,7 @@ function wordsAndNumber(text: string, end: number): Place | null {
 const MOMENT = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|^1[5-9]\d{8}$/;
 
 /** `the passcode was changed to 839201`, `"password": "48291034"`. */
-function numberBehind(text: string, start: number, end: number): Place | null {
+function numberBehind(text: string, start: number, end: number): Span | null {
   const number = matchAt(NUMBER_SAID, text, end)?.[1];
   if (number === undefined || MOMENT.test(number) || isPlaceholder(number)) return null;
   const last = NUMBER_SAID.lastIndex;
@@ -225,7 +225,7 @@ const SEED_GROUPS = groups("[A-Z2-7]{4}", "3,15");
 const NO_WORD = /(?:^|[ -])(?:[^aeiouy -]{4}(?![a-z])|(?=[A-Z]*\d)[A-Z\d]{4})/;
 
 /** `qkzv hwtn xbud pmlo`, `JBSW Y3DP EHPK 3PXP`: the groups of a password that was made for one program. */
-function groupsBehind(text: string, end: number, pattern: RegExp): Place | null {
+function groupsBehind(text: string, end: number, pattern: RegExp): Span | null {
   const found = matchAt(pattern, text, end)?.[1];
   if (found === undefined || !NO_WORD.test(found)) return null;
   return { start: pattern.lastIndex - found.length, end: pattern.lastIndex };

@@ -11,7 +11,7 @@ import { isJoint, isNearCopula } from "./joint.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
-export interface Place {
+export interface Span {
   start: number;
   end: number;
 }
@@ -141,7 +141,7 @@ const looksLikeKey = (token: string, gap: string): boolean =>
   !isPlaceholder(token);
 
 /** The tokens of `text[from, to)`, without the signs of the sentence around them. */
-function* tokensIn(text: string, from: number, to: number): Generator<Place> {
+function* tokensIn(text: string, from: number, to: number): Generator<Span> {
   const stretch = text.slice(from, to);
   for (const { 0: run, index } of stretch.matchAll(TOKEN)) {
     const front = /^[.:/|=&*_-]*/.exec(run)?.[0].length ?? 0;
@@ -193,7 +193,7 @@ export function saidSecret(
   start: number,
   end: number,
   kind: "password" | "key" | "account" | "locked",
-): Place | null {
+): Span | null {
   const to = Math.min(text.length, end + REACH);
   const isNamed = kind === "password" || kind === "key";
   if (!mayBeChosen(text, end, to)) return isNamed ? inFront(text, start, kind) : null;
@@ -281,7 +281,7 @@ const PLAIN =
 const OF_USER = /\bdefault\s(?:\w+\s)?$|^\s(?:for|of)\s(?:the\s)?(?:user|account|login|admin)/i;
 
 /** The value that a sentence about the password of a user says, in quotes. */
-export function plainSecret(text: string, start: number, end: number): Place | null {
+export function plainSecret(text: string, start: number, end: number): Span | null {
   const after = text.slice(end, end + REACH);
   const match = PLAIN.exec(after);
   if (match === null || !(OF_USER.test(text.slice(Math.max(0, start - 24), start)) || OF_USER.test(after))) return null;
@@ -299,10 +299,10 @@ const LONGEST_JOINT = 24;
 /** "Liman-Isiklari-2024 şifresiyle": the name itself says "with". */
 const WITH_IT = /^\p{L}{3,12}(?:[ıi]yla|[ıi]yle|yla|yle)(?!\p{L})/iu;
 
-function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
+function inFront(text: string, start: number, kind: "password" | "key"): Span | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!/\d/.test(text.slice(from, start))) return null;
-  const isPossible = ({ start: at, end: last }: Place) =>
+  const isPossible = ({ start: at, end: last }: Span) =>
     kind === "key" ? looksLikeKey(text.slice(at, last), "") : mayBeOne(text.slice(at, last));
   const token = Array.from(tokensIn(text, from, start)).findLast(isPossible);
   if (token === undefined || (token.start === from && from > 0)) return null;

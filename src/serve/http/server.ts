@@ -121,13 +121,13 @@ export function startServer(
   const isPlain = ({ headers }: Request, peer: string | null) =>
     deps.trustedProxies !== undefined && !isOverHttps(deps.trustedProxies, peer, headers);
   /** Whether the request names another host. The application refuses it; another node could not detect it. */
-  const isLedAstray = ({ url, headers }: Request) => {
+  const namesForeignHost = ({ url, headers }: Request) => {
     const [host, origin] = [headers.get("host"), headers.get("origin")];
     const isOwn = (host === null || ownHosts.has(host)) && (origin === null || ownHosts.hasOrigin(origin));
     return !isOwn && MCP_PATHS.some((path) => new URL(url).pathname.startsWith(path.replace(/\/:.*/, "")));
   };
   const answer = (routable: Request): Response | Promise<Response> => {
-    if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
+    if (before === undefined || namesForeignHost(routable)) return app.fetch(routable);
     // The address is read only here, since the runtime makes an object for it.
     const peer = peerOf(routable);
     if (isPlain(routable, peer)) return app.fetch(routable);

@@ -1,9 +1,9 @@
 /** Requests and decisions. */
 
-import { REQUIRE_CONFIG } from "../../screen/floor.ts";
 import { LIMITS } from "../../screen/limits.ts";
 import { contentPolicies } from "../../screen/policies.ts";
 import { PATTERNS } from "../../screen/screening.ts";
+import { REQUIRE_CONFIG } from "../../screen/workspace-policies.ts";
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import type { Families } from "./family.ts";
 

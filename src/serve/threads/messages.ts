@@ -108,7 +108,7 @@ interface EventMessage {
 export type Recorded = OperationMessage | EventMessage;
 
 /** Operations of one principal, whom the message names once; or events, which have no principal. */
-export type Asked =
+export type OperationBatch =
   | { principal: Principal; operations: Omit<OperationMessage, "principal" | "workspaceId">[] }
   | { principal?: undefined; operations: EventMessage[] };
 
@@ -134,7 +134,7 @@ function principalText(principal: Principal): string {
   return text;
 }
 
-/** Returns a list of {@link Asked} as JSON. */
+/** Returns a list of {@link OperationBatch} as JSON. */
 export function askedText(texts: Texts): string {
   let asked = "";
   for (const [principal, operations] of texts) {
@@ -145,7 +145,7 @@ export function askedText(texts: Texts): string {
 }
 
 /** Returns the operations, each with its workspace and its principal, and the events. */
-export function recordedOf(asked: readonly Asked[]): Recorded[] {
+export function recordedOf(asked: readonly OperationBatch[]): Recorded[] {
   const all: Recorded[] = [];
   for (const { principal, operations } of asked) {
     if (principal === undefined) all.push(...operations);
@@ -191,7 +191,7 @@ export type QueuedMessage =
 /** To a workspace thread. */
 export type ToWriter =
   /** `depth`: the number of operations, including these, that were sent to this thread and not yet answered. */
-  | { kind: "operations"; depth: number; asked: Asked[] }
+  | { kind: "operations"; depth: number; asked: OperationBatch[] }
   /** The next parts of the operation with this id, which follows them. */
   | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
   | FoundMessage
@@ -255,7 +255,7 @@ export type ToReader =
   | { kind: "close" };
 
 /** The result of a reader thread's lookup. */
-export interface Found {
+export interface LookupResult {
   /** The result as JSON, since the main thread only passes it on. */
   found: string;
   /** The listed items, if they are not in `found`. The main thread inserts them into the answer. */
@@ -263,7 +263,7 @@ export interface Found {
 }
 
 /** Inserts the items that a reader thread listed into the reply of the workspace's thread. */
-export function withItems(reply: Reply, found: Found | undefined): Reply {
+export function withItems(reply: Reply, found: LookupResult | undefined): Reply {
   const { answer } = reply;
   if (answer.kind !== "json" || answer.itemsAt === undefined) return reply;
   const { itemsAt, body, ...rest } = answer;
@@ -275,7 +275,7 @@ export function withItems(reply: Reply, found: Found | undefined): Reply {
 /** Messages from a reader thread. A chunk of a stream is sent as bytes, with the stream's id. */
 export type FromReader =
   | FromThread
-  | ({ kind: "found"; id: number } & Found)
+  | ({ kind: "found"; id: number } & LookupResult)
   | { kind: "answered"; id: number; reply: Reply }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }

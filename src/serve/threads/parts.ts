@@ -6,7 +6,7 @@
 import type { OperationRequest } from "../../core/writer/contract.ts";
 import type { CompositeName, OperationInputs } from "../../operations.ts";
 import { ownTurn } from "../../timer.ts";
-import { type Asked, type Query, type Recorded, recordedOf } from "./messages.ts";
+import { type OperationBatch, type Query, type Recorded, recordedOf } from "./messages.ts";
 
 type Parts = OperationInputs[CompositeName]["parts"];
 
@@ -59,7 +59,7 @@ export class PartsAhead {
   }
 
   /** Returns the operations and the events. Adds to an operation the parts that arrived before it. */
-  complete(asked: readonly Asked[]): Recorded[] {
+  complete(asked: readonly OperationBatch[]): Recorded[] {
     const operations = recordedOf(asked);
     for (const operation of this.#parts.size === 0 ? [] : operations) {
       const parts = this.#parts.get(operation.id);

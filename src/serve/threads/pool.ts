@@ -23,7 +23,7 @@ import { BEHIND } from "../../thread-priority.ts";
 import { Histogram } from "../metrics/histogram.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
-import { type ChangeableOptions, type Found, type ThreadOptions, withItems } from "./messages.ts";
+import { type ChangeableOptions, type LookupResult, type ThreadOptions, withItems } from "./messages.ts";
 import { partTexts } from "./parts.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { RunningRetries } from "./running-retries.ts";
@@ -249,7 +249,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.close();
   }
 
-  #record(request: OperationRequest, found: Found | undefined): Promise<Reply<Bytes>> {
+  #record(request: OperationRequest, found: LookupResult | undefined): Promise<Reply<Bytes>> {
     const { input, principal } = request;
     if ("parts" in input && request.partTexts === undefined)
       return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));

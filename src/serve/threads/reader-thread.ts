@@ -1,6 +1,6 @@
 /** The main thread's end of one reader thread. It sends queries, and pulls streams chunk by chunk. */
 import type { Bytes, OperationRequest, Reply, StreamPlan } from "../../core/writer/contract.ts";
-import type { Found, FromReader, Query, ThreadOptions, ToReader } from "./messages.ts";
+import type { FromReader, LookupResult, Query, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
 
@@ -10,7 +10,7 @@ const MAX_QUERIES = 512;
 const PART_OF_WORKSPACE = 1 / 4;
 
 /** The result of a query. */
-export type QueryResult = Found | { reply: Reply } | Rejection;
+export type QueryResult = LookupResult | { reply: Reply } | Rejection;
 
 /** The number of queries and streams that run on reader threads. */
 export interface ReaderLoad {

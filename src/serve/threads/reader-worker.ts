@@ -33,7 +33,14 @@ import { runBehind } from "../../thread-priority.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
 import { KnownHeads } from "./known-heads.ts";
-import { type Found, type FromReader, failureOf, type Query, type ThreadOptions, type ToReader } from "./messages.ts";
+import {
+  type FromReader,
+  failureOf,
+  type LookupResult,
+  type Query,
+  type ThreadOptions,
+  type ToReader,
+} from "./messages.ts";
 import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
 import { withParts } from "./parts.ts";
 import { inquiryOf, inspect, preparationOf } from "./registry.ts";
@@ -160,7 +167,7 @@ async function runQuery(query: Query): Promise<void> {
  * Returns the result for the workspace's thread, with the list of items apart from it. An answer that will be stored
  * needs the items in the result.
  */
-function withoutItems(found: JsonValue, isStored: boolean): Found {
+function withoutItems(found: JsonValue, isStored: boolean): LookupResult {
   if (isStored || found === null || typeof found !== "object" || !("items" in found))
     return { found: JSON.stringify(found) };
   const items = found.items as string[];

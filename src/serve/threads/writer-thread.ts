@@ -12,8 +12,8 @@ import {
   addText,
   askedText,
   type ChangeableOptions,
-  type Found,
   type FromWriter,
+  type LookupResult,
   type Texts,
   type ThreadOptions,
   type ToWriter,
@@ -123,7 +123,12 @@ export class WriterThread {
    * @param looked what a reader thread has found for the operation
    * @param help called when the operation will wait
    */
-  submit(request: OperationRequest, looked: Found | undefined, complete: Complete, help?: Help): Rejection | null {
+  submit(
+    request: OperationRequest,
+    looked: LookupResult | undefined,
+    complete: Complete,
+    help?: Help,
+  ): Rejection | null {
     const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;

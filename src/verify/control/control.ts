@@ -37,7 +37,7 @@ interface KnownLog {
   log: ControlLog | null;
 }
 
-interface ControlWish {
+interface ControlRequest {
   /** The name of the file in reports. */
   path: string;
   logs: readonly KnownLog[];
@@ -71,53 +71,53 @@ export async function verifyOwnRows(connection: Connection, reader: Reader): Pro
   if (log === null) return null;
   const { workspaceId } = log;
   const again = () => readControlLog(reader);
-  const wish = { path: "control.db", logs: [{ workspaceId, log }], backupCreatedAt: null, again, only: workspaceId };
-  const { verdict, agreeing, report } = await verifyControl(connection, wish);
+  const request = { path: "control.db", logs: [{ workspaceId, log }], backupCreatedAt: null, again, only: workspaceId };
+  const { verdict, agreeing, report } = await verifyControl(connection, request);
   const rows = Object.values(agreeing ?? {}).reduce((sum, count) => sum + count, 0);
   return { verdict, rows, problems: report.problems };
 }
 
 /** Verifies a control database. It must have been opened after the logs were read. Never writes to it. */
-export async function verifyControl(connection: Connection, wish: ControlWish): Promise<SourceResult> {
+export async function verifyControl(connection: Connection, request: ControlRequest): Promise<SourceResult> {
   try {
     if (schemaVersion(connection) === 0 && !withAnySchema(connection, () => hasTable(connection, "workspaces"))) {
-      return obstacle(wish.path, "control", "not_evidence", "this is not the control database of governd");
+      return obstacle(request.path, "control", "not_evidence", "this is not the control database of governd");
     }
     const unknown = unknownSchema(connection, CONTROL_SCHEMA);
-    if (unknown !== null) return obstacle(wish.path, "control", unknown.code, unknown.message);
+    if (unknown !== null) return obstacle(request.path, "control", unknown.code, unknown.message);
     const { problems, damage, unclear } = await checkFile(connection);
     const unread = damage ?? unclear;
     if (unread !== null) {
       const { code, message } = damageObstacle(unread);
-      return obstacle(wish.path, "control", code, message);
+      return obstacle(request.path, "control", code, message);
     }
     const changes = withAnySchema(connection, () => schemaChanges(connection, CONTROL_MIGRATIONS));
     const changed = changes.map(({ message, table }) => ({ message: `${message}; no row was compared`, table }));
-    if (changed.length > 0) return resultOf(wish.path, changed.map(schemaProblem));
-    return await verifyRows(connection, wish, problems.map(schemaProblem));
+    if (changed.length > 0) return resultOf(request.path, changed.map(schemaProblem));
+    return await verifyRows(connection, request, problems.map(schemaProblem));
   } catch (error) {
-    return unreadable(wish, error);
+    return unreadable(request, error);
   }
 }
 
-async function verifyRows(connection: Connection, wish: ControlWish, before: Problem[]): Promise<SourceResult> {
-  const { stored, pending } = readRows(connection, wish);
-  const logs = new Map(wish.logs.map(({ workspaceId, log }) => [workspaceId, log]));
+async function verifyRows(connection: Connection, request: ControlRequest, before: Problem[]): Promise<SourceResult> {
+  const { stored, pending } = readRows(connection, request);
+  const logs = new Map(request.logs.map(({ workspaceId, log }) => [workspaceId, log]));
   for (const { workspaceId } of stored.values()) {
     if (logs.has(workspaceId)) continue;
     // The workspace was created while the others were verified.
-    if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
+    if ((await request.again(workspaceId)) !== null) logs.set(workspaceId, null);
   }
-  const problems = [...before, ...finishPending(pending, logs, stored, wish.backupCreatedAt)];
+  const problems = [...before, ...finishPending(pending, logs, stored, request.backupCreatedAt)];
   const expected = new Map<string, ExpectedRow>();
   const isBehind = new Set<string>();
   for (const log of logs.values()) {
     if (log === null) continue;
-    const lag: Lag = { backupCreatedAt: wish.backupCreatedAt, afterSeq: log.headSeq };
-    const rows = await expectedNow(log, lag, stored, wish);
+    const lag: Lag = { backupCreatedAt: request.backupCreatedAt, afterSeq: log.headSeq };
+    const rows = await expectedNow(log, lag, stored, request);
     for (const [name, row] of rows) expected.set(name, row);
     for (const name of behind(log, lag, stored)) isBehind.add(name);
-    if (wish.only === undefined) problems.push(...(await missingWorkspaces(log, lag, logs, wish)));
+    if (request.only === undefined) problems.push(...(await missingWorkspaces(log, lag, logs, request)));
   }
   const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0, sinks: 0, passkeys: 0 };
   const uncovered = new Map<string, number>();
@@ -127,15 +127,15 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     else if (stored.has(name) && !isBehind.has(name) && !isInstallation(stored.get(name))) agreeing[row.table] += 1;
   }
   for (const [name, row] of stored) {
-    if (expected.has(name) || (wish.only !== undefined && row.workspaceId !== wish.only)) continue;
+    if (expected.has(name) || (request.only !== undefined && row.workspaceId !== request.only)) continue;
     const why = whyUncovered(row, logs);
     if (why === null) problems.push(addedProblem(row));
     else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
   }
   const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
-  const window = besideOf([...logs.values()], wish.backupCreatedAt);
-  const obstacles = isBehind.size === 0 ? [] : [behindObstacle(isBehind.size, wish.backupCreatedAt ?? "")];
-  return resultOf(wish.path, problems, { notCovered, agreeing, window, obstacles });
+  const window = besideOf([...logs.values()], request.backupCreatedAt);
+  const obstacles = isBehind.size === 0 ? [] : [behindObstacle(isBehind.size, request.backupCreatedAt ?? "")];
+  return resultOf(request.path, problems, { notCovered, agreeing, window, obstacles });
 }
 
 /** Returns the rows of a backup that are in their state before acts that its logs have. */
@@ -155,7 +155,7 @@ async function missingWorkspaces(
   log: ControlLog,
   lag: Lag,
   logs: ReadonlyMap<string, ControlLog | null>,
-  { again }: ControlWish,
+  { again }: ControlRequest,
 ): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const { id, event } of workspacesNamed(log, lag)) {
@@ -179,7 +179,7 @@ const isInstallation = (row: StoredRow | undefined): boolean =>
   row?.table === "workspaces" && row.columns.created_by === INSTALLATION_CREATOR;
 
 /** Reads rows and pending acts in one transaction, since an act that is finished in between would be in neither. */
-function readRows(connection: Connection, { only, logs }: ControlWish) {
+function readRows(connection: Connection, { only, logs }: ControlRequest) {
   const ids = logs.flatMap(({ log }) => log?.events.flatMap(({ changes }) => changes.map(({ id }) => id)) ?? []);
   connection.exec("BEGIN");
   try {
@@ -235,7 +235,12 @@ function finishPending(
  * Returns the rows to which a log leads. If the stored rows differ, reads the log again, with events recorded
  * meanwhile.
  */
-async function expectedNow(log: ControlLog, lag: Lag, stored: ReadonlyMap<string, StoredRow>, { again }: ControlWish) {
+async function expectedNow(
+  log: ControlLog,
+  lag: Lag,
+  stored: ReadonlyMap<string, StoredRow>,
+  { again }: ControlRequest,
+) {
   const rows = expectedRows(log, lag);
   const agrees =
     [...rows].every(([name, row]) => problemOf(row, stored.get(name)) === null) &&
@@ -296,14 +301,14 @@ function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: Readonly
   return null;
 }
 
-interface Found {
+interface ControlFindings {
   notCovered: readonly string[];
   agreeing: SourceResult["agreeing"];
   window: SourceReport["window"] | null;
   obstacles: readonly Obstacle[];
 }
 
-function resultOf(path: string, problems: readonly Problem[], found: Partial<Found> = {}): SourceResult {
+function resultOf(path: string, problems: readonly Problem[], found: Partial<ControlFindings> = {}): SourceResult {
   const { notCovered = [], agreeing, window = null, obstacles = [] } = found;
   return newResult(path, "control", {
     report: { ...(window && { window }), not_covered: [...NOT_COVERED, ...notCovered] },

@@ -17,7 +17,7 @@ import { breaksChain, type Problem, ProblemList, type ProblemRow } from "../prob
 import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
 import { Blanks, detailsProblem, inItsPlace, NO_ERASURE } from "./details.ts";
-import type { Place } from "./fast/known-chains.ts";
+import type { EventPosition } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { type StoredPage, takeStored } from "./fast/stored-event.ts";
 import type { SealAudit } from "./seal-audit.ts";
@@ -36,7 +36,7 @@ export class LogVerifier {
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
   readonly #startSeq: number;
-  readonly #place: Place;
+  readonly #place: EventPosition;
   readonly #noLeaf = new Uint8Array(HASH_BYTES);
   #workspaceId: string | null = null;
   #nextSeq: number | null;

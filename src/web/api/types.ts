@@ -56,8 +56,8 @@ export type Policies = Static<typeof config.Policies>;
 export type ConfigVersion = Static<typeof config.ConfigVersion>;
 export type ConfigVersionItem = ItemOf<Static<typeof config.ConfigVersionList>>;
 
-export type WorkspacePolicies = Static<typeof policies.FloorInForce>;
-export type WorkspacePoliciesVersion = Static<typeof policies.FloorVersion>;
+export type WorkspacePolicies = Static<typeof policies.PoliciesInForce>;
+export type WorkspacePoliciesVersion = Static<typeof policies.PoliciesVersion>;
 export type CheckResult = Static<typeof policies.CheckResult>;
 export type ReplayResult = Static<typeof policies.ReplayResult>;
 

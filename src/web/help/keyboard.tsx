@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/parts.tsx";
-import type { RoomLink } from "./commands.ts";
+import type { WorkspaceLink } from "./commands.ts";
 import { Palette } from "./palette.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
@@ -25,7 +25,7 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 /** Listens for the keys, and shows what they open. */
-export function Keyboard({ links }: { links: readonly RoomLink[] }) {
+export function Keyboard({ links }: { links: readonly WorkspaceLink[] }) {
   const [open, setOpen] = useState<Open>(null);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -2,9 +2,9 @@
 import { useContext, useEffect, useId, useState } from "preact/hooks";
 import type { Agent, Page } from "../api/types.ts";
 import { go, paths } from "../state/router.ts";
-import { type Room, RoomContext } from "../state/session.ts";
+import { AccessContext, type WorkspaceAccess } from "../state/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { type Command, commandsOf, eventCommand, matching, type RoomLink } from "./commands.ts";
+import { type Command, commandsOf, eventCommand, matching, type WorkspaceLink } from "./commands.ts";
 
 /** Agents are searched for when nothing was typed for this long, ms, since each search is recorded. */
 const PAUSE_MS = 250;
@@ -15,17 +15,17 @@ const MOST_AGENTS = 8;
 const COMBOBOX: object = { role: "combobox", "aria-expanded": true };
 
 interface PaletteProps {
-  links: readonly RoomLink[];
+  links: readonly WorkspaceLink[];
   onClose(): void;
 }
 
 export function Palette({ links, onClose }: PaletteProps) {
-  const room = useContext(RoomContext);
+  const access = useContext(AccessContext);
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const id = useId();
-  const agents = useAgents(room, text.trim());
-  const found = [...eventCommand(room, text.trim()), ...matching(commandsOf(room, links), text), ...agents];
+  const agents = useAgents(access, text.trim());
+  const found = [...eventCommand(access, text.trim()), ...matching(commandsOf(access, links), text), ...agents];
   const at = Math.min(chosen, found.length - 1);
   const run = ({ to }: Command) => {
     onClose();
@@ -84,16 +84,16 @@ export function Palette({ links, onClose }: PaletteProps) {
 }
 
 /** Finds the agents of a workspace with a text anywhere in their ids. */
-function useAgents(room: Room | null, text: string): Command[] {
+function useAgents(access: WorkspaceAccess | null, text: string): Command[] {
   const [found, setFound] = useState<Command[]>([]);
   useEffect(() => {
     setFound([]);
-    if (room === null || room.isInstallation || text.length < 2) return;
+    if (access === null || access.isInstallation || text.length < 2) return;
     const abandoned = new AbortController();
     const look = async () => {
       const query = { contains: text, limit: MOST_AGENTS };
-      const { data } = await room.api.ask<Page<Agent>>("/v1/agents", { query, signal: abandoned.signal });
-      setFound(data.map(({ agent_id: name }) => ({ name, kind: "agent", to: paths.agent(room.id, name) })));
+      const { data } = await access.api.ask<Page<Agent>>("/v1/agents", { query, signal: abandoned.signal });
+      setFound(data.map(({ agent_id: name }) => ({ name, kind: "agent", to: paths.agent(access.id, name) })));
     };
     // Without agents the palette still has everything else.
     const timer = setTimeout(() => void look().catch(() => setFound([])), PAUSE_MS);
@@ -101,6 +101,6 @@ function useAgents(room: Room | null, text: string): Command[] {
       clearTimeout(timer);
       abandoned.abort();
     };
-  }, [room, text]);
+  }, [access, text]);
   return found;
 }

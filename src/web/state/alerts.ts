@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { AuditEvent } from "../api/types.ts";
 import { counted } from "../ui/numbers.ts";
 import { useEvents } from "./load.ts";
-import { useRoom } from "./session.ts";
+import { useAccess } from "./session.ts";
 import { useTitle } from "./title.ts";
 
 /** Writes and restores that policies blocked since somebody looked. */
@@ -21,7 +21,7 @@ const notice = computed(() => {
 
 /** Counts what happens in the workspace while a page of it is open. */
 export function useAlerts(): void {
-  const { id } = useRoom();
+  const { id } = useAccess();
   useEffect(() => {
     refused.value = 0;
     broken.value = null;

@@ -12,7 +12,7 @@ import { type LiveState, listen } from "../api/live.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
 import { returned } from "../api/reach.ts";
 import type { AuditEvent, Page } from "../api/types.ts";
-import { RoomContext, resumed, useRoom } from "./session.ts";
+import { AccessContext, resumed, useAccess } from "./session.ts";
 import { keep, kept, keptOnReturn } from "./visits.ts";
 
 /** Something loaded, or on its way. */
@@ -72,8 +72,8 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
  * workspace.
  */
 export function useAsk<T>(path: string, request: Ask = {}): Loaded<T> {
-  const room = useContext(RoomContext);
-  const whole = path.startsWith("/v1/") && room !== null ? { ...request, workspace: room.id } : request;
+  const access = useContext(AccessContext);
+  const whole = path.startsWith("/v1/") && access !== null ? { ...request, workspace: access.id } : request;
   return useLoad<T>(JSON.stringify([path, whole]), (signal) => ask<T>(path, { ...whole, signal }));
 }
 
@@ -93,7 +93,7 @@ export interface LoadedList<T, P extends Page<T> = Page<T>> extends Loaded<T[]> 
 
 /** Loads the first page of a list of the workspace when the request changes, and the next one on request. */
 export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Query): LoadedList<T, P> {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const key = JSON.stringify([id, path, query]);
   /** A reload asks for as many pages as are shown, so that the list does not shrink under the reader. */
   const before = { key, pages: kept<number>(`pages ${key}`) ?? 1 };

@@ -3,20 +3,20 @@ import { computed, signal } from "@preact/signals";
 import { address, segment } from "../api/client.ts";
 import { beginVisit, leave, restoreScroll, resumeVisit, sameVisit, storeVisit } from "./visits.ts";
 
-interface Place {
+interface PageLocation {
   path: string;
   query: URLSearchParams;
   hash: string;
 }
 
-const here = (): Place => ({
+const here = (): PageLocation => ({
   path: location.pathname,
   query: new URLSearchParams(location.search),
   hash: location.hash,
 });
 
 /** The current address. */
-export const place = signal<Place>(here());
+export const place = signal<PageLocation>(here());
 
 /** The current path, for parts that do not depend on the rest of the address. */
 export const path = computed(() => place.value.path);

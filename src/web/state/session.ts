@@ -69,7 +69,7 @@ effect(() => {
 });
 
 /** The workspace of a page, and what the user may do there. */
-export interface Room {
+export interface WorkspaceAccess {
   id: string;
   name: string;
   api: WorkspaceApi;
@@ -90,7 +90,7 @@ export interface Room {
 }
 
 /** Returns the workspace with this id, or the log of the installation; null when the user is not a member. */
-export function roomOf(workspaceId: string): Room | null {
+export function accessTo(workspaceId: string): WorkspaceAccess | null {
   if (session.value.kind !== "in") return null;
   const { workspaces, installation } = session.value;
   const isInstallation = installation?.id === workspaceId;
@@ -105,11 +105,11 @@ export function roomOf(workspaceId: string): Room | null {
 }
 
 /** The workspace of the page around a component, null on pages that belong to none. */
-export const RoomContext = createContext<Room | null>(null);
+export const AccessContext = createContext<WorkspaceAccess | null>(null);
 
 /** Returns the workspace of the page, for the pages of a workspace. */
-export function useRoom(): Room {
-  const room = useContext(RoomContext);
-  if (room === null) throw new Error("this page belongs to no workspace");
-  return room;
+export function useAccess(): WorkspaceAccess {
+  const access = useContext(AccessContext);
+  if (access === null) throw new Error("this page belongs to no workspace");
+  return access;
 }

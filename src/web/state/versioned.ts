@@ -5,7 +5,7 @@ import type { AuditEvent, JsonObject } from "../api/types.ts";
 import { useAskBeforeUnload } from "../ui/leave.ts";
 import { say } from "../ui/notices.tsx";
 import { type Action, useAction, useEvents } from "./load.ts";
-import { session, useRoom } from "./session.ts";
+import { session, useAccess } from "./session.ts";
 
 /** One version; `version` is null for the state before the first one. */
 export interface AnyVersion {
@@ -54,7 +54,7 @@ export function useEditor<V extends AnyVersion, D>(
   current: V,
   onSaved: (saved: V) => void,
 ): Editor<V, D> {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const key = `${session.value.kind === "in" ? session.value.account.id : ""} ${id} ${what.path}`;
   const [kept] = useState(() => unsaved.get(key) as { base: V; draft: D } | undefined);
   const [base, setBase] = useState(kept?.base ?? current);

@@ -11,7 +11,12 @@ import { hiddenIn } from "./text/visible.ts";
 /** The problem of the form around a field, which may be about this field. */
 export const FormProblem = createContext<ApiProblem | null>(null);
 
-const FORM_CLASSES = { dialog: "stack", door: "stack", page: "card stack narrow-form", "wide page": "card stack" };
+const FORM_CLASSES = {
+  dialog: "stack",
+  "signed-out": "stack",
+  page: "card stack narrow-form",
+  "wide page": "card stack",
+};
 
 interface FormProps {
   onSubmit(): Promise<void>;
@@ -36,7 +41,7 @@ export function Form({ onSubmit, submit, kind = "primary", at = "dialog", cancel
   const button = (
     <button
       type="submit"
-      class={`button button-${kind} ${at === "door" ? "button-wide" : ""}`}
+      class={`button button-${kind} ${at === "signed-out" ? "button-wide" : ""}`}
       disabled={action.busy || props.disabled}
     >
       {submit}
@@ -52,7 +57,7 @@ export function Form({ onSubmit, submit, kind = "primary", at = "dialog", cancel
     >
       <FormProblem.Provider value={problem}>{props.children}</FormProblem.Provider>
       {!problem?.isInput && <Problem problem={problem} />}
-      {at === "door" ? (
+      {at === "signed-out" ? (
         button
       ) : (
         <div class={at === "dialog" ? "row row-end" : "row"}>

@@ -52,7 +52,7 @@ const REFUSED = [
 ];
 const REDACTED = ["Write to jane@example.com first.", "The answer came from joe.miller@example.net."];
 
-const FLOOR = {
+const WORKSPACE_POLICIES = {
   screening: {
     pii: { mode: "audit", detectors: { email: "redact", iban: "block", payment_card: "block" } },
     secrets: { mode: "block" },
@@ -132,7 +132,7 @@ function* requestsOf({ agents, entries }: FleetSize): Generator<Request, never> 
     { agentId, key, value, metadata: { source: "chat" } },
   ];
   const text = () => `${random.pick(SENTENCES)} ${random.pick(SENTENCES)}`;
-  yield ["policies.update", { floor: { policies: FLOOR } }];
+  yield ["policies.update", { workspacePolicies: { policies: WORKSPACE_POLICIES } }];
   for (const [at, agentId] of names.entries()) {
     const instructions = `You work for ${TEAMS[at % TEAMS.length]}.\nAnswer politely and briefly.\nNever promise a refund.`;
     const policies = at % 3 === 0 ? { block_pii: true, block_secrets: true } : { block_secrets: true };

@@ -8,7 +8,7 @@ import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
 import { type ListMoment, visible } from "./parts.ts";
-import { findPlaces, type Place, type Wanted } from "./places.ts";
+import { type EntryPosition, findPositions, type Wanted } from "./positions.ts";
 
 /** An entry in a list. */
 export interface ListedEntry {
@@ -147,7 +147,7 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
 /** Yields the entries of a page that is filtered, sorted or grouped. */
 async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
   const { offset, limit, includeValues } = wanted;
-  const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
+  const places = await findPositions(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
   const size = new StepSize(includeValues);
   for (let at = offset; at < places.length; ) {
     await moment.pause();
@@ -161,7 +161,7 @@ async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: Wante
 async function readPlaces(
   reader: Reader,
   agent: AgentState,
-  places: readonly Place[],
+  places: readonly EntryPosition[],
   { includeValues, filter, ...wanted }: WantedPage,
   { nowMs, versions }: ShownMoment,
   size: StepSize,

@@ -88,14 +88,14 @@ export const entryRoutes = [
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],
     async run({ body, origin }, { parts }) {
-      const wish = {
+      const request = {
         email: body.email,
         password: body.password,
         name: body.name ?? null,
         workspaceName: body.workspace_name ?? null,
         token: body.token ?? null,
       };
-      const { account, workspace, key, begun, auditId } = await signUp(parts, wish, origin);
+      const { account, workspace, key, begun, auditId } = await signUp(parts, request, origin);
       return {
         body: {
           account: showAccount(parts, account),

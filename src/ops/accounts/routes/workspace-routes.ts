@@ -139,8 +139,8 @@ export const workspaceRoutes = [
     response: { description: "The member.", schema: schema.MemberShape },
     problems: ["member_not_found", "last_owner"],
     async run({ params, workspace, body, accountId }, { parts }) {
-      const wish = { workspaceId: workspace.id, accountId: params.account_id, role: body.role };
-      const { member, auditId } = await changeRole(parts, accountId, wish);
+      const wanted = { workspaceId: workspace.id, accountId: params.account_id, role: body.role };
+      const { member, auditId } = await changeRole(parts, accountId, wanted);
       return { body: showMember(member, accountId), auditId };
     },
   }),

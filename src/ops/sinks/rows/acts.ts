@@ -1,14 +1,14 @@
 /** Creates, changes and removes sinks, for the API and the command line. Each change is an act: it is recorded. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { expectedUrl, receiverAddress } from "../../../follow/sinks/addresses.ts";
 import { AllowedPlaces } from "../../../follow/sinks/allowed.ts";
-import { expectedUrl, placeOf } from "../../../follow/sinks/places.ts";
 import { newSigningKey, rotated, SECRET_BYTES, type SigningKey, shownKeys } from "../../../follow/sinks/signature.ts";
 import { type RandomPool, showTime } from "../../../ids.ts";
 import type { JsonObject } from "../../../json.ts";
 import { columnsDigest } from "../../../log/control-effects.ts";
 import { invalid, Problem } from "../../../problem.ts";
-import type { SinkCredentials, SinkPlaces, SinkSettings, SinkWish } from "../../../sink.ts";
+import type { SinkCredentials, SinkPlaces, SinkRequest, SinkSettings } from "../../../sink.ts";
 import { type ActParts, act, type Decision } from "../../directory/acts.ts";
 import type { Change } from "../../directory/changes.ts";
 import { KeyUnusable } from "../../directory/secret-key.ts";
@@ -42,17 +42,17 @@ export interface SinkDone {
 type SinkAsked = Partial<SinkSettings & SinkCredentials>;
 
 /** Creates a sink. @throws {Problem} when its settings are not valid or not allowed */
-export async function createSink(parts: SinkActParts, { actor, workspaceId }: SinkActor, wish: SinkWish) {
+export async function createSink(parts: SinkActParts, { actor, workspaceId }: SinkActor, request: SinkRequest) {
   const { control, clock, ids, random, key } = parts;
-  const { clientKey, token, ...others } = wish;
-  refuseBadSettings(wish, parts.places);
+  const { clientKey, token, ...others } = request;
+  refuseBadSettings(request, parts.places);
   return await act(parts, workspaceId, () => {
-    refuseSharedFile(parts, null, wish);
+    refuseSharedFile(parts, null, request);
     if (listSinks(control.connection, workspaceId).length >= MAX_SINKS) {
       throw invalid(`A workspace has at most ${MAX_SINKS} sinks. Remove one that is not needed.`);
     }
     const id = ids.next("snk");
-    const signing = wish.type === "webhook" ? [newSigningKey(random.take(SECRET_BYTES))] : [];
+    const signing = request.type === "webhook" ? [newSigningKey(random.take(SECRET_BYTES))] : [];
     const progress = { position: null, deliveredAt: null, lastError: null };
     const sink: SinkRecord = {
       id,
@@ -64,7 +64,7 @@ export async function createSink(parts: SinkActParts, { actor, workspaceId }: Si
       createdBy: actor,
     };
     const { createdAt, start } = sink;
-    const made = { type: wish.type, start, created_at: showTime(createdAt), settings_digest: settingsDigest(sink) };
+    const made = { type: request.type, start, created_at: showTime(createdAt), settings_digest: settingsDigest(sink) };
     const details = { sink_id: id, ...made, ...settingDetails(sink, Object.keys(sink)) };
     const change: Change = ["addSink", sink];
     return decision(parts, "sink.create", actor, workspaceId, details, [change], done(sink, signing));
@@ -186,7 +186,7 @@ function decision(
 /** Returns the settings that an event states. Of an address, only the host: the rest may contain a secret. */
 function settingDetails(sink: SinkRecord, names: readonly string[]): JsonObject {
   const all: Readonly<Record<string, JsonObject>> = {
-    url: { receiver: placeOf(sink.type, sink.url)?.name ?? null },
+    url: { receiver: receiverAddress(sink.type, sink.url)?.name ?? null },
     format: { format: sink.format },
     filter: { filter: sink.filter as JsonObject },
     includeDetails: { include_details: sink.includeDetails },
@@ -219,10 +219,10 @@ function usable<T>(work: () => T): T {
 
 /** @throws {Problem} when a sink's settings are not valid, or `places` does not allow the receiver; null allows all */
 function refuseBadSettings(
-  sink: Pick<SinkWish, "type"> & SinkSettings & SinkCredentials,
+  sink: Pick<SinkRequest, "type"> & SinkSettings & SinkCredentials,
   places: SinkPlaces | null,
 ): void {
-  if (placeOf(sink.type, sink.url) === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
+  if (receiverAddress(sink.type, sink.url) === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
   if (places !== null) refuseForbidden(sink, places);
   if (sink.type === "splunk_hec" && sink.token === null) throw invalid('Send the "token" of the collector.', "token");
   if (sink.token !== null && !TOKEN.test(sink.token)) throw invalid('"token" must be visible ASCII.', "token");
@@ -230,8 +230,8 @@ function refuseBadSettings(
 }
 
 /** Reports whether the settings allow a sink's receiver, as far as can be decided without resolving its name. */
-export function isAllowed({ type, url }: Pick<SinkWish, "type" | "url">, places: SinkPlaces): boolean {
-  const place = placeOf(type, url);
+export function isAllowed({ type, url }: Pick<SinkRequest, "type" | "url">, places: SinkPlaces): boolean {
+  const place = receiverAddress(type, url);
   if (place === null) return false;
   const { endpoint } = place;
   if (endpoint === null) return places.directory !== null;
@@ -239,7 +239,7 @@ export function isAllowed({ type, url }: Pick<SinkWish, "type" | "url">, places:
 }
 
 /** @throws {Problem} `forbidden` when the settings do not allow a receiver */
-function refuseForbidden(sink: Pick<SinkWish, "type" | "url">, places: SinkPlaces): void {
+function refuseForbidden(sink: Pick<SinkRequest, "type" | "url">, places: SinkPlaces): void {
   if (isAllowed(sink, places)) return;
   throw new Problem("forbidden", sink.type === "file" ? NO_FILES : NOT_ALLOWED, { param: "url" });
 }
@@ -248,7 +248,7 @@ function refuseForbidden(sink: Pick<SinkWish, "type" | "url">, places: SinkPlace
 function refuseSharedFile(
   { control }: ActParts,
   id: string | null,
-  { type, url }: Pick<SinkWish, "type" | "url">,
+  { type, url }: Pick<SinkRequest, "type" | "url">,
 ): void {
   if (type !== "file") return;
   const others = listSinks(control.connection).filter((other) => other.type === "file" && other.id !== id);

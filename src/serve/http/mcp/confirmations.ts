@@ -19,7 +19,7 @@ const KEPT = 1_024;
 const STATE = /^(\d{1,16})\.(\d{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
 /** The call that is to be confirmed. */
-interface Asked {
+interface ToolCall {
   /** The API key or the person. */
   actor: string;
   tool: string;
@@ -39,7 +39,7 @@ export class Confirmations {
   }
 
   /** Returns the text that is sent to the client with the question. */
-  begin(asked: Asked, count: number): string {
+  begin(asked: ToolCall, count: number): string {
     const nonce = Buffer.from(this.randomBytes(NONCE_BYTES)).toString("hex");
     const said = `${Math.ceil(this.monotonicMs() + VALID_MS)}.${count}.${nonce}`;
     return `${said}.${this.#mac(said, asked)}`;
@@ -49,7 +49,7 @@ export class Confirmations {
    * Returns the count that a person has confirmed. The text cannot be used again.
    * @throws {Problem} `invalid_request` for a text that is not of this call, has expired or was used
    */
-  accept(state: string, asked: Asked): number {
+  accept(state: string, asked: ToolCall): number {
     const [, expires = "", count = "", nonce = "", mac = ""] = STATE.exec(state) ?? [];
     const said = `${expires}.${count}.${nonce}`;
     const isOurs = mac !== "" && timingSafeEqual(Buffer.from(mac, "hex"), Buffer.from(this.#mac(said, asked), "hex"));
@@ -61,7 +61,7 @@ export class Confirmations {
     return Number(count);
   }
 
-  #mac(said: string, { actor, tool, args }: Asked): string {
+  #mac(said: string, { actor, tool, args }: ToolCall): string {
     const text = canonicalJson({ said, actor, tool, args });
     return createHmac("sha256", this.#key).update(text).digest("hex");
   }

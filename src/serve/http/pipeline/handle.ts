@@ -18,11 +18,11 @@ import {
 } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
 import { isComposite, isInquiry, type OperationInputs, type OperationName } from "../../../operations.ts";
-import { carryOut, identify, type PeopleDeps } from "../../../ops/accounts/routes/carry-out.ts";
 import { invalid, Problem } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
 import { type BodyLimits, parseBody, parseLargeBody, readBody, readOptionalBody } from "./body.ts";
+import { carryOut, identify, type PeopleDeps } from "./carry-out.ts";
 import { compressedBody } from "./compression.ts";
 import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";

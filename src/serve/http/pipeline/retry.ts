@@ -45,12 +45,12 @@ const notStored = () =>
  * Returns what the workspace stores about a request with this key. The key itself is not stored. It is part of the
  * request's digest, so that nobody without the key can check a guessed body against the digest.
  */
-export function retryOf(key: string, asked: Asked, body: Uint8Array): Retry {
+export function retryOf(key: string, asked: RetryContext, body: Uint8Array): Retry {
   return named(key, asked, begun(key, asked.request).update(body));
 }
 
 /** As {@link retryOf}, with other requests served between the pieces of a large body. */
-export async function retryOfLarge(key: string, asked: Asked, body: Uint8Array): Promise<Retry> {
+export async function retryOfLarge(key: string, asked: RetryContext, body: Uint8Array): Promise<Retry> {
   const hash = begun(key, asked.request);
   for (let at = 0; at < body.length; at += PIECE) {
     if (at > 0) await ownTurn();
@@ -59,7 +59,7 @@ export async function retryOfLarge(key: string, asked: Asked, body: Uint8Array):
   return named(key, asked, hash);
 }
 
-interface Asked {
+interface RetryContext {
   request: Request;
   exchange: Exchange;
   principal: Principal;
@@ -72,7 +72,7 @@ function begun(key: string, { headers, method, url }: Request): Hash {
   return createHash("sha256").update(`${head.join("\n")}\n`);
 }
 
-function named(key: string, { exchange, principal }: Asked, request: Hash): Retry {
+function named(key: string, { exchange, principal }: RetryContext, request: Hash): Retry {
   const id = createHash("sha256").update(`${principal.actor}\n${key}`).digest().toHex();
   return { id: id.slice(0, 2 * ID_BYTES), request: request.digest("hex"), requestId: exchange.requestId };
 }

@@ -26,7 +26,7 @@ const isNeverFast = (operation: string): boolean =>
   mayNameSealKey(operation) || eventFacts(operation)?.effect === "erase";
 
 /** The place of the next event. */
-export interface Place {
+export interface EventPosition {
   /** The seq that the event must have; with gaps, the least seq that it may have. */
   seq: number;
   /** Whether there may be gaps, since one agent's chain has only some of the workspace's numbers. */

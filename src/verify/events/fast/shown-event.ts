@@ -2,7 +2,7 @@
 import { Bytes, copy, numberEnd, same } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
-import { agentHashAt, type KnownChains, type Place } from "./known-chains.ts";
+import { agentHashAt, type EventPosition, type KnownChains } from "./known-chains.ts";
 import { Draft, HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
 
 /** The beginning of an event: on a line of ndjson, and in json. */
@@ -36,7 +36,7 @@ export function takeShown(
   text: Bytes,
   { start, end }: { start: number; end: number },
   lead: Bytes,
-  place: Place,
+  place: EventPosition,
   leaf: Uint8Array,
 ): boolean {
   const idAt = endOf(lead, text, start);

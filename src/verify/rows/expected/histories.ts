@@ -6,7 +6,7 @@ import { pages } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
-import { type FloorVersion, Retention, retentionOf } from "./retention.ts";
+import { type PoliciesVersion, Retention, retentionOf } from "./retention.ts";
 
 const ROWS_AT_ONCE = 2_000;
 
@@ -17,9 +17,11 @@ type Wanted = { agentId: string } | { scope: "workspace" };
 export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const configs = await loadConfigs(reader, wanted);
-  const floor = await loadFloor(reader);
-  const retention = new Map(Array.from(configs, ([agentId, versions]) => [agentId, new Retention(versions, floor)]));
-  const others: StoredFacts = { ...NOTHING_STORED, retention: new Retention(new Map(), floor) };
+  const workspacePolicies = await loadWorkspacePolicies(reader);
+  const retention = new Map(
+    Array.from(configs, ([agentId, versions]) => [agentId, new Retention(versions, workspacePolicies)]),
+  );
+  const others: StoredFacts = { ...NOTHING_STORED, retention: new Retention(new Map(), workspacePolicies) };
   const retentionFor = (agentId: string | null) => retention.get(agentId) ?? others.retention;
   const swept = configs.size === 0 && others.retention.isNone ? new Map() : await loadSweeps(reader, retentionFor);
   const facts = new Map<string | null, StoredFacts>();
@@ -62,10 +64,10 @@ async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string |
 }
 
 /** Returns the versions of the workspace's policies. */
-async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
+async function loadWorkspacePolicies(reader: Reader): Promise<PoliciesVersion[]> {
   const sql = `SELECT c.rowid, ${integer("c.created_seq")}, ${textBytes("c.config")} FROM configs ${OF_AGENTS}`;
   type Version = [rowid: number, madeAt: number | null, config: Buffer | null];
-  const versions: FloorVersion[] = [];
+  const versions: PoliciesVersion[] = [];
   for await (const [, madeAt, config] of rowsOf<Version>(reader, `${sql} AND a.agent_id IS NULL`, WHOLE)) {
     if (madeAt !== null) versions.push({ madeAt, policies: retentionOf(decodeText(config)) });
   }
@@ -73,8 +75,8 @@ async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
 }
 
 /** Reports whether the workspace's policies ever had a retention. */
-export const hasFloorRetention = async (reader: Reader): Promise<boolean> =>
-  (await loadFloor(reader)).some(({ policies }) => policies !== null);
+export const hasWorkspaceRetention = async (reader: Reader): Promise<boolean> =>
+  (await loadWorkspacePolicies(reader)).some(({ policies }) => policies !== null);
 
 const WHOLE: Wanted = { scope: "workspace" };
 

@@ -5,7 +5,7 @@ import { RETENTION, retentionCutoff, type WithRetention } from "../../../screen/
 import { firstAtOrAfter } from "./positions.ts";
 
 /** A version of the workspace's policies. It is in force for the events after the one that made it. */
-export interface FloorVersion {
+export interface PoliciesVersion {
   /** The position of that event. */
   madeAt: number;
   /** Null without a retention. */
@@ -17,14 +17,14 @@ export class Retention {
 
   /**
    * @param configs the policies by config version (`v1` …), of the versions that have a retention
-   * @param floor in the order of their positions
+   * @param workspacePolicies in the order of their positions
    */
   constructor(
     private readonly configs: ReadonlyMap<string, WithRetention>,
-    private readonly floor: readonly FloorVersion[],
+    private readonly workspacePolicies: readonly PoliciesVersion[],
   ) {
-    this.#positions = Float64Array.from(floor, ({ madeAt }) => madeAt);
-    this.isNone = configs.size === 0 && floor.every(({ policies }) => policies === null);
+    this.#positions = Float64Array.from(workspacePolicies, ({ madeAt }) => madeAt);
+    this.isNone = configs.size === 0 && workspacePolicies.every(({ policies }) => policies === null);
   }
 
   /** Whether there was never a retention. */
@@ -37,8 +37,8 @@ export class Retention {
   cutoff(configVersion: string | null, seq: number, timeMs: number): number {
     if (this.isNone) return -1;
     const own = configVersion === null ? undefined : this.configs.get(configVersion);
-    const floor = this.floor[firstAtOrAfter(this.#positions, seq) - 1]?.policies;
-    return Math.max(cutoffUnder(own, timeMs), cutoffUnder(floor, timeMs));
+    const workspacePolicies = this.workspacePolicies[firstAtOrAfter(this.#positions, seq) - 1]?.policies;
+    return Math.max(cutoffUnder(own, timeMs), cutoffUnder(workspacePolicies, timeMs));
   }
 }
 

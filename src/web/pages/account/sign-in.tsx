@@ -10,10 +10,10 @@ import { go, place } from "../../state/router.ts";
 import { beginSession, resumeSession, session } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Door, LinkDoor } from "../../ui/door.tsx";
 import { Form, useFields } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
 import { Problem } from "../../ui/parts.tsx";
+import { LinkPage, SignedOutPage } from "../../ui/signed-out-page.tsx";
 import { Code, Email, NewPassword, Password } from "./fields.tsx";
 
 /** Returns the address to open after signing in, which is always one of the dashboard. */
@@ -30,7 +30,7 @@ export function SignInPage() {
   }, [signedIn]);
   if (signedIn) return null;
   return (
-    <Door title="Sign in">
+    <SignedOutPage title="Sign in">
       <IssuerProblem />
       {status.data?.issuer != null && <ByIssuer issuer={status.data.issuer} />}
       {status.data?.issuer_only === true ? (
@@ -57,7 +57,7 @@ export function SignInPage() {
         Forgot the password? Whoever runs this daemon can make a new link:{" "}
         <code class="nowrap">governd account link --email …</code>
       </p>
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -120,7 +120,7 @@ export function SignInForm({ email = "", onSignedIn }: SignInFormProps) {
   };
   return (
     <>
-      <Form onSubmit={signIn} submit="Sign in" at="door">
+      <Form onSubmit={signIn} submit="Sign in" at="signed-out">
         <Email {...field("email")} autofocus={email === ""} />
         <Password label="Password" {...field("password")} autofocus={email !== ""} />
         {needsCode && (
@@ -170,7 +170,7 @@ async function offeredPasskey(signal: AbortSignal): Promise<SignedIn | null> {
 }
 
 export function ResetPage() {
-  return <LinkDoor title="A new password">{(token) => <Reset token={token} />}</LinkDoor>;
+  return <LinkPage title="A new password">{(token) => <Reset token={token} />}</LinkPage>;
 }
 
 function Reset({ token }: { token: string }) {
@@ -183,7 +183,7 @@ function Reset({ token }: { token: string }) {
     go("/sign-in");
   };
   return (
-    <Form onSubmit={reset} submit="Change the password" at="door">
+    <Form onSubmit={reset} submit="Change the password" at="signed-out">
       <NewPassword label="New password" {...field("new_password")} note=". All your sessions end." />
     </Form>
   );

@@ -10,11 +10,11 @@ import { go, paths } from "../../state/router.ts";
 import { loadSession, session } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, NewKey } from "../../ui/copy.tsx";
-import { Door, LinkDoor, takeToken } from "../../ui/door.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { useHold } from "../../ui/leave.ts";
 import { Problem, Show } from "../../ui/parts.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
+import { LinkPage, SignedOutPage, takeToken } from "../../ui/signed-out-page.tsx";
 import { Email, NewPassword } from "./fields.tsx";
 import { SignInForm } from "./sign-in.tsx";
 
@@ -33,9 +33,9 @@ export function SignUpPage() {
   });
   if (made !== null) return <Welcome made={made} />;
   return (
-    <Door title="Make your account">
+    <SignedOutPage title="Make your account">
       <Show of={link}>{() => <SignUpForm token={token} withWorkspace onMade={setMade} />}</Show>
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -53,7 +53,7 @@ function SignUpForm({ token, withWorkspace, onMade }: SignUpFormProps) {
     onMade(await ask<SignUpResult>("/account/sign-up", { body }));
   };
   return (
-    <Form onSubmit={signUp} submit="Make the account" at="door">
+    <Form onSubmit={signUp} submit="Make the account" at="signed-out">
       <TextField label="Your name" hint="Optional; other members see it." {...field("name")} autocomplete="name" />
       <Email {...field("email")} hint="To sign in with. The daemon sends no mail." />
       <NewPassword label="Password" {...field("password")} note="; a few unrelated words do well." />
@@ -75,7 +75,7 @@ function Welcome({ made }: { made: SignUpResult }) {
   const leave = useAction(() => enter(made.workspace));
   useHold(made.api_key !== null && !leave.busy, () => heading.current?.focus());
   return (
-    <Door title="You are in" wide>
+    <SignedOutPage title="You are in" wide>
       <div class="stack">
         <p ref={heading} tabIndex={-1}>
           <strong>{made.workspace.name}</strong> is ready. Its id, which some requests name:
@@ -86,12 +86,12 @@ function Welcome({ made }: { made: SignUpResult }) {
           {made.api_key === null ? "Go to the workspace" : "I have kept the key"}
         </Button>
       </div>
-    </Door>
+    </SignedOutPage>
   );
 }
 
 export function JoinPage() {
-  return <LinkDoor title="Join a workspace">{(token) => <Join token={token} />}</LinkDoor>;
+  return <LinkPage title="Join a workspace">{(token) => <Join token={token} />}</LinkPage>;
 }
 
 function Join({ token }: { token: string }) {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Activity } from "../../api/types.ts";
 import { changesOrRefuses, useEvents, useLoad, useThrottled } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { ActivityChart } from "../../ui/chart.tsx";
 import { Show } from "../../ui/parts.tsx";
 
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export function ActivityCard({ agentId, window, linkTo }: Props & Pick<Parameters<typeof ActivityChart>[0], "linkTo">) {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const { label, interval, ms } = WINDOWS[window];
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
   const activity = useLoad<Activity>(`${id} ${agentId ?? ""} ${window}`, (signal) =>

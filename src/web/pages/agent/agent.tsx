@@ -5,7 +5,7 @@ import { isCode, segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
 import { changesSomething, type Loaded, useAsk, useEvents, useThrottled } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Badge, Time } from "../../ui/inline.tsx";
@@ -38,7 +38,7 @@ const REFRESH_MS = 3_000;
 
 /** The frame around a view of an agent. */
 export function AgentPage({ agentId, children }: Props & { children: ComponentChildren }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const agent = useAsk<Agent>(`/v1/agents/${segment(agentId)}`);
   const refresh = useThrottled(agent.reload, REFRESH_MS);
   useEvents((event) => {
@@ -61,7 +61,7 @@ export function AgentPage({ agentId, children }: Props & { children: ComponentCh
 }
 
 function AgentHeading({ agentId, agent }: Props & { agent: Loaded<Agent> }) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const { data } = agent;
   const suspended = data?.state === "suspended";
   return (
@@ -133,7 +133,7 @@ interface SwitchProps {
 
 /** Suspends or resumes, with a reason for the log. */
 function Switch({ agent: { agent_id, state }, onChanged }: SwitchProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const { field, filled } = useFields({ reason: "" });
   const suspend = state !== "suspended";
   const change = async () => {

@@ -4,7 +4,7 @@ import { type Query, segment } from "../../api/client.ts";
 import type { AuditEvent } from "../../api/types.ts";
 import { useAsk, useList } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { type Tail, useTail } from "../../state/tail.ts";
 import { Button } from "../../ui/button.tsx";
 import { Moment, Select } from "../../ui/field.tsx";
@@ -128,7 +128,7 @@ export function AgentAudit({ agentId }: { agentId: string }) {
 
 /** The events of an agent; of the workspace itself when `agentId` is null. */
 function AuditList({ agentId }: { agentId: string | null }) {
-  const { id: workspace, isInstallation } = useRoom();
+  const { id: workspace, isInstallation } = useAccess();
   const groups = agentId !== null ? AGENT_GROUPS : isInstallation ? INSTALLATION_GROUPS : WORKSPACE_GROUPS;
   const filters = filtersHere(groups);
   const { order } = sortedByApi([TIME], NEWEST_FIRST);
@@ -258,7 +258,7 @@ export function EventRows({ events, fresh, withAgent = false }: RowsProps) {
 
 /** The workspace's own events: what people and the command line did to members, keys and the workspace. */
 export function TrailPage() {
-  const { isInstallation } = useRoom();
+  const { isInstallation } = useAccess();
   return (
     <>
       {isInstallation ? (

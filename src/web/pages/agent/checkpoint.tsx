@@ -5,7 +5,7 @@ import { segment } from "../../api/client.ts";
 import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
 import { useAction, useAsk, useReloadOnChange } from "../../state/load.ts";
 import { go, paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
@@ -28,7 +28,7 @@ const REFRESH_MS = 3_000;
 const PAGE_SIZE = 100;
 
 export function CheckpointView({ agentId, checkpointId }: { agentId: string; checkpointId: string }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`, {
     query: { limit: PAGE_SIZE },
   });
@@ -48,7 +48,7 @@ interface InsideProps {
 }
 
 function Inside({ agentId, checkpoint }: InsideProps) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const config = useConfig(agentId);
   const changes = useChanges(checkpoint.id);
   const again = () => {
@@ -101,7 +101,7 @@ interface HeadProps {
 }
 
 function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   useTitle("detail", checkpointName(checkpoint));
   return (
     <div class="section-head">
@@ -129,7 +129,7 @@ function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
 }
 
 function Remove({ agentId, checkpoint }: InsideProps) {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const remove = async () => {
     await api.ask(`/v1/checkpoints/${segment(checkpoint.id)}`, { method: "DELETE" });
     say(`The checkpoint ${checkpointName(checkpoint)}`, "is deleted.");
@@ -160,7 +160,7 @@ function ConfigChange({ checkpoint, current }: { checkpoint: CheckpointWithState
 
 /** The entries of a checkpoint, page by page. */
 function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [state, setState] = useState(checkpoint.state);
   const more = useAction(async () => {
     const query = { limit: PAGE_SIZE, cursor: state.next_cursor };

@@ -5,7 +5,7 @@ import { segment } from "../../api/client.ts";
 import type { Checkpoint, EffectivePolicies } from "../../api/types.ts";
 import { useAsk, useEvents, useList } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Badge, shortId, Time } from "../../ui/inline.tsx";
@@ -16,7 +16,7 @@ import { count, counted } from "../../ui/numbers.ts";
 import { Empty, ShowItems, Table } from "../../ui/parts.tsx";
 
 export function CheckpointsTab({ agentId }: { agentId: string }) {
-  const { id, canRead, canWrite } = useRoom();
+  const { id, canRead, canWrite } = useAccess();
   const checkpoints = useList<Checkpoint>("/v1/checkpoints", {
     agent_id: agentId,
     ...sortedByApi(COLUMNS, NEWEST_FIRST),
@@ -72,7 +72,7 @@ const COLUMNS: readonly SortedColumn[] = [
 const NEWEST_FIRST = "-created_at";
 
 function CheckpointList({ agentId, items }: { agentId: string; items: readonly Checkpoint[] }) {
-  const { id, canRead } = useRoom();
+  const { id, canRead } = useAccess();
   const heads = COLUMNS.map((column) => <SortHead key={column.id} column={column} initially={NEWEST_FIRST} />);
   return (
     <Table head={[...heads, "Configuration"]}>
@@ -105,7 +105,7 @@ const DAEMON = "system";
 
 /** Says how often the daemon makes a checkpoint by itself, and where that is set. */
 function Schedule({ agentId }: { agentId: string }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const effective = useAsk<EffectivePolicies>(`/v1/config/${segment(agentId)}/effective`);
   const policies = effective.data?.policies;
   if (policies === undefined) return <p class="faint">&nbsp;</p>;
@@ -125,7 +125,7 @@ const SCHEDULE = allPolicies().filter(([name]) => name === CHECKPOINT_EVERY || n
 
 function MakeCheckpoint({ agentId, onMade }: { agentId: string; onMade(): void }) {
   const close = useClose();
-  const { api } = useRoom();
+  const { api } = useAccess();
   const { field, filled } = useFields({ label: "" });
   const make = async () => {
     const made = await api.ask<Checkpoint>("/v1/checkpoints", { body: { agent_id: agentId, ...filled } });

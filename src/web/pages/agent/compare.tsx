@@ -3,7 +3,7 @@ import { segment, type WorkspaceApi } from "../../api/client.ts";
 import type { Checkpoint, ConfigVersion } from "../../api/types.ts";
 import { useList, useLoad } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Diff } from "../../ui/diff.tsx";
 import { Select } from "../../ui/field.tsx";
 import { readableJson } from "../../ui/json-text.ts";
@@ -19,7 +19,7 @@ const NOW = "now";
 const PAGE_SIZE = 1_000;
 
 export function CompareView({ agentId }: { agentId: string }) {
-  const { id, canRead } = useRoom();
+  const { id, canRead } = useAccess();
   const checkpoints = useList<Checkpoint>("/v1/checkpoints", { agent_id: agentId, limit: PAGE_SIZE });
   if (!canRead) return <Empty title="Auditors see no stored values">{null}</Empty>;
   return (
@@ -108,7 +108,7 @@ interface ConfigsProps extends Pick<ComparisonProps, "agentId" | "names"> {
 }
 
 function Configs({ agentId, names, versions }: ConfigsProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const both = useLoad(`${agentId} ${versions}`, (signal) =>
     Promise.all(versions.map((version) => version && configText(api, agentId, version, signal))),
   );

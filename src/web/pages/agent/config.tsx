@@ -2,7 +2,7 @@
 import { orNull, segment, type WorkspaceApi } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
 import { changesConfig, type Loaded, useLoad } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { type Editable, useEditor } from "../../state/versioned.ts";
 import { TextArea, TextField } from "../../ui/field.tsx";
 import { Show } from "../../ui/parts.tsx";
@@ -14,7 +14,7 @@ import { type Draft, draftOf, toConfig } from "./config-draft.ts";
 
 /** Loads the configuration in force, null when there is none yet. */
 export function useConfig(agentId: string): Loaded<ConfigVersion | null> {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   return useLoad<ConfigVersion | null>(`${id} ${agentId}`, (signal) => configInForce(api, agentId, signal));
 }
 
@@ -62,7 +62,7 @@ interface EditorProps {
 }
 
 function ConfigEditor({ agentId, current, onSaved }: EditorProps) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const editor = useEditor(configOf(agentId), current ?? NONE, onSaved);
   const { draft, setDraft, changed } = editor;
   return (

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryGroup, EntryItem, EntryList } from "../../api/types.ts";
 import { type LoadedList, useList, useReloadOnChange } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
 import { useKept } from "../../state/visits.ts";
 import { Button } from "../../ui/button.tsx";
@@ -29,7 +29,7 @@ const FOLDERS = 200;
 const REFRESH_MS = 2_000;
 
 export function DataTab({ agentId }: { agentId: string }) {
-  if (useRoom().canRead) return <Browser agentId={agentId} />;
+  if (useAccess().canRead) return <Browser agentId={agentId} />;
   return (
     <Empty title="Auditors see no stored values">
       <p>What was written, read and deleted, and when, is in the audit tab.</p>
@@ -38,7 +38,7 @@ export function DataTab({ agentId }: { agentId: string }) {
 }
 
 function Browser({ agentId }: { agentId: string }) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const { query } = place.value;
   const prefix = query.get("prefix") ?? "";
   const key = query.get("key");
@@ -128,7 +128,7 @@ type FoldersProps = TreeProps & {
 /** The way to a prefix, and what is below it. */
 function Tree(props: FoldersProps) {
   const { agentId, prefix } = props;
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   return (
     <>
       {prefix !== "" && (

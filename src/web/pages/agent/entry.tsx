@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { DeletedOrErased, FullEntry, JsonObject } from "../../api/types.ts";
 import { useAsk, useEvents, useLoad } from "../../state/load.ts";
 import { paths, setQuery, withQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
@@ -22,7 +22,7 @@ interface EntryProps {
 }
 
 export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
-  const { id, canWrite } = useRoom();
+  const { id, canWrite } = useAccess();
   const entry = useAsk<FullEntry>("/v1/data/read-full", { query: { agent_id: agentId, key: entryKey } });
   useEvents((event) => {
     const wrote = event.operation === "data.write" && event.result === "allowed";
@@ -95,7 +95,7 @@ interface DeleteProps extends DialogProps {
 }
 
 export function Delete({ agentId, what, onChanged }: DeleteProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [erase, setErase] = useState(false);
   const one = "key" in what;
   const below = useLoad<Below | null>(JSON.stringify(what), async () =>

@@ -3,7 +3,7 @@ import { segment } from "../../api/client.ts";
 import type { AuditEvent, Finding, JsonObject } from "../../api/types.ts";
 import { useAction, useAsk } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
 import { Button } from "../../ui/button.tsx";
 import { Digest } from "../../ui/copy.tsx";
@@ -26,7 +26,7 @@ export function Sentence({ event }: { event: AuditEvent }) {
 
 /** A file that proves this one event to anyone with the public key. */
 function Receipt({ eventId }: { eventId: string }) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const save = useAction(async () => {
     const headers = { accept: "text/plain" };
     const response = await api.send(`/v1/audit/${segment(eventId)}/receipt`, { headers });
@@ -47,7 +47,7 @@ function Receipt({ eventId }: { eventId: string }) {
 
 /** An event at its own address. */
 export function EventPage({ eventId }: { eventId: string }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const event = useAsk<AuditEvent>(`/v1/audit/${segment(eventId)}`);
   useTitle("detail", shortId(eventId));
   return (
@@ -86,7 +86,7 @@ function deniedBy(event: AuditEvent): string {
 
 /** Everything that the hash of an event covers, and its link to the event before. */
 export function EventDetails({ event }: { event: AuditEvent }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const { details } = event;
   const chain = event.agent_id === null ? "the workspace's own" : "this agent";
   const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : [];

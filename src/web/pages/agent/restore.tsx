@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { Checkpoint, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
 import { sortedJson } from "../../ui/json-text.ts";
@@ -26,7 +26,7 @@ type HeldConfig = Pick<ConfigVersion, "version" | "config">;
 
 /** Asks, and says exactly what will change. */
 export function Restore({ checkpoint, changes, held, config, onRestored }: RestoreProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [data, setData] = useState(true);
   const diff = diffOf(changes);
   const configDiffers = held !== null && (config === null || sortedJson(held.config) !== sortedJson(config.config));
@@ -100,7 +100,7 @@ interface UndoProps {
 
 /** Asks first, since undoing also removes what the agent wrote after the restore. */
 function Undo({ checkpointId, onUndone }: UndoProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const path = `/v1/checkpoints/${segment(checkpointId)}`;
   const changes = useChanges(checkpointId);
   const undo = async () => {

@@ -2,12 +2,12 @@
 import { segment } from "../../api/client.ts";
 import type { ConfigVersion, ConfigVersionItem } from "../../api/types.ts";
 import { changesConfig } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { say } from "../../ui/notices.tsx";
 import { VersionList } from "../policies/version-list.tsx";
 
 export function VersionsTab({ agentId }: { agentId: string }) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const config = `/v1/config/${segment(agentId)}`;
   return (
     <VersionList<ConfigVersionItem, ConfigVersion>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { isCode, orNull } from "../../api/client.ts";
 import type { FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
 import { setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
@@ -28,7 +28,7 @@ const shown = (metadata: JsonObject): string => JSON.stringify(metadata, null, 2
 
 export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
   const close = useClose();
-  const { api } = useRoom();
+  const { api } = useAccess();
   // The page reloads the entry while the dialog is open. Only the version that the user has seen may be overwritten.
   const [base] = useState(() => ("audit_id" in initial ? initial : null));
   const { field, values } = useFields({

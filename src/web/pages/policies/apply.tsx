@@ -5,7 +5,7 @@ import { type ApiProblem, asProblem } from "../../api/problem.ts";
 import type { Agent, ConfigVersion, JsonObject } from "../../api/types.ts";
 import { eachOf } from "../../state/each.ts";
 import { useAction, useList } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
@@ -45,7 +45,7 @@ export function ApplyDialog({ policies, first = [] }: ApplyProps) {
   );
   const [agents, setAgents] = useState<ReadonlySet<string>>(new Set(first));
   const [targets, setTargets] = useState<readonly Target[] | null>(null);
-  const { api } = useRoom();
+  const { api } = useAccess();
   const put = parts.filter(({ id }) => chosen.has(id));
   const preview = useAction(async () => setTargets(await targetsOf(api, [...agents].sort(), put)));
   return (
@@ -163,7 +163,7 @@ interface PreviewProps {
 
 function Preview({ parts, targets, onTargets, onBack }: PreviewProps) {
   const close = useClose();
-  const { api } = useRoom();
+  const { api } = useAccess();
   const due = targets.filter(isDue);
   const failed = targets.filter(hasFailed);
   const apply = useAction(async () => {

@@ -4,21 +4,21 @@ import { segment } from "../../api/client.ts";
 import type { EffectivePolicies, JsonObject, WorkspacePolicies } from "../../api/types.ts";
 import { changesConfig, useAsk, useEvents } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Badge, MODE_TONES } from "../../ui/inline.tsx";
 import { Empty, Show, Table } from "../../ui/parts.tsx";
 import { partInForce } from "./in-force.ts";
-import { floorInForceAfter } from "./policies.tsx";
+import { policiesInForceAfter } from "./policies.tsx";
 
 interface Props {
   agentId: string;
 }
 
 export function EffectiveTab({ agentId }: Props) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const effective = useAsk<EffectivePolicies>(`/v1/config/${segment(agentId)}/effective`);
   useEvents((event) => {
-    if (changesConfig(agentId, event) || floorInForceAfter(event) !== null) effective.reload();
+    if (changesConfig(agentId, event) || policiesInForceAfter(event) !== null) effective.reload();
   }, effective.reload);
   return (
     <Show of={effective}>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { FindingsOverTime } from "../../api/types.ts";
 import { useAsk, useEvents, useThrottled } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Section, Show } from "../../ui/parts.tsx";
 import { StackedChart } from "../../ui/stacked-chart.tsx";
 import { intervalName } from "../../ui/text/times.ts";
@@ -19,7 +19,7 @@ const OUTCOMES = [
 ] as const;
 
 export function FindingsTab() {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const [window, setWindow] = useState<ActivityWindow>("24h");
   const found = useAsk<FindingsOverTime>(`${account}/findings/${WINDOWS[window].interval}`);
   const refresh = useThrottled(found.reload, REFRESH_MS);

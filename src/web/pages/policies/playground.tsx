@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { ifComplete } from "../../api/problem.ts";
 import type { CheckResult, Finding } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { TextArea, TextField } from "../../ui/field.tsx";
 import { Badge, type Tone } from "../../ui/inline.tsx";
 import { Findings, Marked, Problem, policyName } from "../../ui/parts.tsx";
@@ -23,7 +23,7 @@ interface Checked {
 
 export function Playground({ edited }: { edited: Edited }) {
   const { agentId, changed } = edited;
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [text, setText] = useState("");
   const [key, setKey] = useState("");
   const [chosen, setUnder] = useState<Under | null>(null);

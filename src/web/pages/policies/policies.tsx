@@ -3,7 +3,7 @@ import type { ComponentChildren, FunctionComponent } from "preact";
 import type { AuditEvent, JsonObject, WorkspacePolicies, WorkspacePoliciesVersion } from "../../api/types.ts";
 import { useAsk } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { type Editable, useEditor } from "../../state/versioned.ts";
 import { Check } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
@@ -23,7 +23,7 @@ export const POLICY_TABS: readonly (readonly [end: string, name: string, View: F
 ];
 
 export function PoliciesPage({ children }: { children: ComponentChildren }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   return (
     <>
       <Heading title="Policies">
@@ -53,7 +53,7 @@ const contentOf = ({ policies, require_config, exceptions_from_agents }: Content
 });
 
 /** The version of the workspace's policies that an event put in force, null for other events. */
-export function floorInForceAfter({ operation, result, details }: AuditEvent): string | null {
+export function policiesInForceAfter({ operation, result, details }: AuditEvent): string | null {
   const version = operation === "policies.update" && result === "ok" ? details?.version : null;
   return typeof version === "string" ? version : null;
 }
@@ -67,7 +67,7 @@ const WORKSPACE_POLICIES: Editable<WorkspacePolicies, Draft> = {
   }),
   bodyOf: ({ policies, ...flags }) => ({ policies: toPolicies(policies), ...flags }),
   contentOf,
-  inForceAfter: floorInForceAfter,
+  inForceAfter: policiesInForceAfter,
 };
 
 function PoliciesTab() {
@@ -86,7 +86,7 @@ interface EditorProps {
 }
 
 function PoliciesEditor({ current, onSaved }: EditorProps) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const editor = useEditor(WORKSPACE_POLICIES, current, onSaved);
   const { draft, setDraft, changed } = editor;
   const flag = (name: "require_config" | "exceptions_from_agents") => ({
@@ -127,11 +127,11 @@ function PoliciesEditor({ current, onSaved }: EditorProps) {
 }
 
 function VersionsTab() {
-  const { api } = useRoom();
+  const { api } = useAccess();
   return (
     <VersionList<WorkspacePoliciesVersion, WorkspacePoliciesVersion>
       path={`${PATH}/versions`}
-      changes={(event) => floorInForceAfter(event) !== null}
+      changes={(event) => policiesInForceAfter(event) !== null}
       contentOf={contentOf}
       empty="Save policies in the first tab; each save makes a version, which never changes."
       goBack={async (to, current) => {

@@ -6,7 +6,7 @@ import { ifComplete } from "../../api/problem.ts";
 import type { ReplayResult } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Badge, MODE_TONES } from "../../ui/inline.tsx";
 import { count, counted } from "../../ui/numbers.ts";
@@ -23,7 +23,7 @@ type Line = ({ type: "progress" } & Progress) | ({ type: "result" } & ReplayResu
 
 export function Replay({ edited }: { edited: Edited }) {
   const { agentId } = edited;
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [progress, setProgress] = useState<Progress | null>(null);
   const [done, setDone] = useState<{ result: ReplayResult; policies: string } | null>(null);
   const running = useRef<AbortController | null>(null);
@@ -126,7 +126,7 @@ function Outcome({ n, tone }: { n: number; tone: "bad" | "warn" | "accent" }) {
 }
 
 function Samples({ samples, agentId }: { samples: ReplayResult["samples"]; agentId: string | null }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   return (
     <ul class="sample-list">
       {samples.map(({ agent_id, key, findings }) => (

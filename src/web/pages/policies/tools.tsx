@@ -1,6 +1,6 @@
 /** The tools for policies before they are saved, and elsewhere. They are beside the form, not in it. */
 import { ifComplete } from "../../api/problem.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { DialogButton } from "../../ui/dialog.tsx";
 import { ApplyDialog } from "./apply.tsx";
 import type { Edited } from "./edited.ts";
@@ -8,7 +8,7 @@ import { Playground } from "./playground.tsx";
 import { Replay } from "./replay.tsx";
 
 export function PolicyTools({ edited }: { edited: Edited }) {
-  const { canRead, canWrite } = useRoom();
+  const { canRead, canWrite } = useAccess();
   if (!canRead && !canWrite) return null;
   return (
     <aside class="policy-tools" aria-label="Tools">

@@ -3,7 +3,7 @@ import { segment } from "../../api/client.ts";
 import type { AuditEvent, Page, Policies } from "../../api/types.ts";
 import { useAsk, useEvents, useList, useLoad } from "../../state/load.ts";
 import { place, setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
@@ -90,7 +90,7 @@ interface RowsProps<Item> extends Compared {
 }
 
 function Rows<Item extends VersionItem>({ items, current, from, to, onBack }: RowsProps<Item>) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   return (
     <Table
       head={[
@@ -166,7 +166,7 @@ interface ComparisonProps<Version> extends Compared {
 }
 
 function Comparison<Version>({ path, contentOf, from, to }: ComparisonProps<Version>) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const both = useLoad(`${path} ${from} ${to}`, (signal) =>
     Promise.all([from, to].map((version) => api.ask<Version>(`${path}/${segment(version)}`, { signal }))),
   );

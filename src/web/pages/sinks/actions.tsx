@@ -1,7 +1,7 @@
 /** The actions on a sink. */
 import type { Sink, SinkTested } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { say } from "../../ui/notices.tsx";
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function SinkActions({ sink, onDone }: Props) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const name = placeWords(sink);
   const path = `/v1/sinks/${sink.id}`;
   const test = useAction(async () => {
@@ -57,7 +57,7 @@ export function SinkActions({ sink, onDone }: Props) {
 }
 
 function RotateKeys({ sink, onDone }: Props) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const rotate = async () => onDone(await api.ask<Sink>(`/v1/sinks/${sink.id}/rotate`, { method: "POST" }));
   return (
     <Confirm title={`New keys for ${placeWords(sink)}?`} action="Make new keys" onConfirm={rotate}>
@@ -67,7 +67,7 @@ function RotateKeys({ sink, onDone }: Props) {
 }
 
 function RemoveSink({ sink, onDone }: Props) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const remove = async () => {
     await api.ask(`/v1/sinks/${sink.id}`, { method: "DELETE" });
     say(placeWords(sink), "is removed.");

@@ -1,7 +1,7 @@
 /** Making and changing a sink. */
 import { useState } from "preact/hooks";
 import type { Sink } from "../../api/types.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Check, Form, Select, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { useClose } from "../../ui/leave.ts";
@@ -134,7 +134,7 @@ function Settings({ type, field, includeDetails, onIncludeDetails, isNew }: Sett
 
 export function NewSink({ onDone }: { onDone(sink: Sink): void }) {
   const close = useClose();
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [type, setType] = useState<Sink["type"]>("webhook");
   const [start, setStart] = useState("now");
   const [includeDetails, setIncludeDetails] = useState(false);
@@ -164,7 +164,7 @@ export function NewSink({ onDone }: { onDone(sink: Sink): void }) {
 
 export function EditSink({ sink, onDone }: { sink: Sink; onDone(sink: Sink): void }) {
   const close = useClose();
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [includeDetails, setIncludeDetails] = useState(sink.include_details);
   const { field, values } = useFields(textsOf(sink));
   const change = async () => {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Sink } from "../../api/types.ts";
 import { useAsk, useEvents, useThrottled } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Badge, shortId, Time, TimeOr, type Tone } from "../../ui/inline.tsx";
@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 3_000;
 const SOON_MS = 1_000;
 
 export function SinksPage() {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const loaded = useAsk<{ data: Sink[] }>("/v1/sinks");
   const sinks = { ...loaded, data: loaded.data?.data, set: () => {} };
   const isSettled =
@@ -67,7 +67,7 @@ export function SinksPage() {
 }
 
 function SinkTable({ sinks, onDone }: { sinks: readonly Sink[]; onDone(sink: Sink): void }) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   return (
     <Table head={["Receiver", "Gets", "Behind", "Last delivery", canWrite && ACTIONS]}>
       {sinks.map((sink) => (

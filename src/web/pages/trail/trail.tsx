@@ -5,7 +5,7 @@ import type { ApiProblem } from "../../api/problem.ts";
 import type { AuditEvent } from "../../api/types.ts";
 import { useAsk, useList } from "../../state/load.ts";
 import { place, setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { useTail } from "../../state/tail.ts";
 import { Button } from "../../ui/button.tsx";
 import { submitForDownload } from "../../ui/download.ts";
@@ -174,7 +174,7 @@ const FORMATS = [
 
 /** Saves exactly what is filtered. */
 function Export({ query }: { query: Record<string, string> }) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [format, setFormat] = useState("csv");
   const save = () => {

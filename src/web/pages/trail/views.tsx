@@ -1,7 +1,7 @@
 /** Views of the trail: some that everybody has, and those that a reader saved in this browser. */
 import { useState } from "preact/hooks";
 import { place } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { FILTER_NAMES } from "./filters.ts";
 
@@ -30,7 +30,7 @@ function filtersHere(): string {
 }
 
 export function Views() {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const [own, setOwn] = useState(() => stored(id));
   const [name, setName] = useState("");
   const current = filtersHere();

@@ -4,7 +4,7 @@ import { segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
 import { changesOrRefuses, type LoadedList, useEvents, useList, useThrottled } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
-import { session, useRoom } from "../../state/session.ts";
+import { session, useAccess } from "../../state/session.ts";
 import { BlockedByHour } from "../../ui/chart.tsx";
 import { FirstPrograms } from "../../ui/copy.tsx";
 import { Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
@@ -57,7 +57,7 @@ export function AgentsPage() {
 
 /** Reloads the agents that events are about. The other rows stay as they are. */
 function useFreshAgents({ set, reload }: LoadedList<Agent>): void {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [changed] = useState(() => new Set<string>());
   const refresh = useThrottled(async () => {
     const ids = [...changed];
@@ -97,7 +97,7 @@ function Filter({ part }: { part: string }) {
 
 /** The agents. Some can be selected for actions on many at once. */
 function ChosenAgents({ agents, onDone }: { agents: readonly Agent[]; onDone(): void }) {
-  const { canWrite } = useRoom();
+  const { canWrite } = useAccess();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const shown = agents.map(({ agent_id }) => agent_id);
   const here = shown.filter((id) => chosen.has(id));
@@ -178,7 +178,7 @@ function Choose(props: { label: string; checked: boolean; onChecked(checked: boo
 }
 
 function AgentRow({ agent, chosen, onChosen }: Omit<TableProps, "agents"> & { agent: Agent }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const { agent_id } = agent;
   return (
     <tr>

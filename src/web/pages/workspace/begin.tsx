@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Agent, AuditEvent, Page, WorkspacePolicies } from "../../api/types.ts";
 import { type Loaded, useEvents, useLoad, useThrottled } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { session, useRoom } from "../../state/session.ts";
+import { session, useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, FirstPrograms } from "../../ui/copy.tsx";
 import { curlExample } from "../../ui/examples/examples.ts";
@@ -28,7 +28,7 @@ type Step = (typeof STEPS)[number][0];
 const storeOf = (workspace: string): string => `governd.begun.${workspace}`;
 
 export function FirstSteps({ agents }: { agents: Loaded<Page<Agent>> }) {
-  const { id, canWrite } = useRoom();
+  const { id, canWrite } = useAccess();
   const [isHidden, setHidden] = useState(() => localStorage.getItem(storeOf(id)) !== null);
   if (isHidden || !canWrite) return null;
   const hide = () => {
@@ -39,7 +39,7 @@ export function FirstSteps({ agents }: { agents: Loaded<Page<Agent>> }) {
 }
 
 function Steps({ agents, onHide }: { agents: Loaded<Page<Agent>>; onHide(): void }) {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const [open, setOpen] = useState<Step | null>(null);
   const hasPolicies = agents.data?.data.some(({ policies }) => Object.keys(policies).length > 0) === true;
   const steps = useLoad<ReadonlySet<Step>>(`${id} first steps`, async (signal) => {
@@ -91,7 +91,7 @@ function Steps({ agents, onHide }: { agents: Loaded<Page<Agent>>; onHide(): void
 
 /** How a step is made. */
 function How({ step }: { step: Step }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const caFile = session.value.kind === "in" ? session.value.ca_file : null;
   const daemon = { origin: location.origin, caFile };
   if (step === "write") {

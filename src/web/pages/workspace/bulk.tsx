@@ -5,7 +5,7 @@ import { type ApiProblem, asProblem, badInput } from "../../api/problem.ts";
 import type { Agent, ConfigVersion, DeletedOrErased, JsonObject } from "../../api/types.ts";
 import { eachOf } from "../../state/each.ts";
 import { useAction, useLoad } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Check, Form, Select, TextField, useFields } from "../../ui/field.tsx";
@@ -134,7 +134,7 @@ function DeleteData(props: BulkProps) {
 
 /** Puts the policies of one agent, or parts of them, into the configurations of the chosen ones. */
 function CopyPolicies({ agents }: BulkProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const { field, values } = useFields({ from: agents[0] ?? "" });
   const [policies, setPolicies] = useState<JsonObject | null>(null);
   const next = async () => {
@@ -166,7 +166,7 @@ interface PreviewProps extends BulkProps {
 }
 
 function Preview({ agents, plan, onDone, ...props }: PreviewProps) {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const targets = useLoad<Target[]>("preview", async () => {
     const found: Target[] = [];
     await eachOf(agents, async (agentId, at) => {

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { ApiKey, NewApiKey, Scope } from "../../api/types.ts";
 import { useItems } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { NewKey } from "../../ui/copy.tsx";
 import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
@@ -31,19 +31,19 @@ const COLUMNS: readonly SortColumn<ApiKey>[] = [
 ];
 
 export function KeysPage() {
-  const room = useRoom();
-  const keys = useItems<ApiKey>(`${room.account}/keys`);
+  const access = useAccess();
+  const keys = useItems<ApiKey>(`${access.account}/keys`);
   /** A key that was just made is shown on the page, not in its row, since the row may disappear. */
   const [made, setMade] = useState<NewApiKey | null>(null);
   const changed = () => {
     keys.reload();
-    void learnActors(room.id, true);
+    void learnActors(access.id, true);
   };
   const onMade = (key: NewApiKey) => {
     setMade(key);
     changed();
   };
-  const createButton = room.canManage && (
+  const createButton = access.canManage && (
     <DialogButton kind="primary" dialog={<CreateKey onMade={onMade} />}>
       New key
     </DialogButton>
@@ -86,7 +86,7 @@ interface TableProps {
 }
 
 function KeyTable({ keys, onMade, onChanged }: TableProps) {
-  const { canManage } = useRoom();
+  const { canManage } = useAccess();
   return (
     <Table head={[...COLUMNS.map((column) => <SortHead key={column.id} column={column} />), canManage && ACTIONS]}>
       {sorted(keys, COLUMNS).map((key) => (
@@ -179,7 +179,7 @@ function KeyActions({ apiKey, name, onMade, onChanged }: ActionsProps) {
 }
 
 function RevokeKey({ apiKey, name, onChanged }: Omit<ActionsProps, "onMade">) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const revoke = async () => {
     await ask(`${account}/keys/${apiKey.id}`, { method: "DELETE" });
     say(`The key ${name}`, "is revoked: requests with it are refused.");
@@ -202,7 +202,7 @@ const NETWORKS = {
 };
 
 function LimitKey({ apiKey, name, onChanged }: Omit<ActionsProps, "onMade">) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const { field, values } = useFields({ networks: apiKey.networks?.join(", ") ?? "" });
   const limit = async () => {
     const networks = itemsOf(values.networks);
@@ -229,7 +229,7 @@ const EXPIRIES = [
 
 function CreateKey({ onMade }: { onMade(key: NewApiKey): void }) {
   const close = useClose();
-  const { account } = useRoom();
+  const { account } = useAccess();
   const { field, values } = useFields({ label: "", scope: "agent", agents: "", networks: "", expires_in_days: "" });
   const create = async () => {
     const { label, scope, agents, networks, expires_in_days } = values;
@@ -282,7 +282,7 @@ const OVERLAPS = [
 ] as const;
 
 function RotateKey({ apiKey, name, onMade }: Omit<ActionsProps, "onChanged">) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const { field, values } = useFields({ overlap_hours: "24" });
   const rotate = async () => {
     const body = { overlap_hours: Number(values.overlap_hours) };

@@ -4,7 +4,7 @@ import { ask } from "../../api/client.ts";
 import type { Invitation, Member, NewInvitation, Role } from "../../api/types.ts";
 import { useAction, useItems } from "../../state/load.ts";
 import { go } from "../../state/router.ts";
-import { loadSession, useRoom } from "../../state/session.ts";
+import { loadSession, useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
@@ -18,19 +18,19 @@ import { ROLE_WORDS } from "../../ui/roles.ts";
 const ROLES = (["owner", "member", "auditor"] as const).map((role) => [role, role] as const);
 
 export function MembersPage() {
-  const room = useRoom();
-  const members = useItems<Member>(`${room.account}/members`);
+  const access = useAccess();
+  const members = useItems<Member>(`${access.account}/members`);
   const [round, setRound] = useState(0);
   const removed = () => {
     members.reload();
-    void learnActors(room.id, true);
+    void learnActors(access.id, true);
   };
   return (
     <>
       <Heading
         title="Members"
         actions={
-          room.canManage && (
+          access.canManage && (
             <DialogButton kind="primary" dialog={<Invite />} onClosed={() => setRound(round + 1)}>
               Invite …
             </DialogButton>
@@ -42,8 +42,8 @@ export function MembersPage() {
       <ShowItems of={members} empty={null}>
         {(items) => <MemberTable items={items} onChanged={members.reload} onRemoved={removed} />}
       </ShowItems>
-      {room.canManage && <Invitations key={round} />}
-      {room.canManage && <SecondFactor />}
+      {access.canManage && <Invitations key={round} />}
+      {access.canManage && <SecondFactor />}
     </>
   );
 }
@@ -61,7 +61,7 @@ const COLUMNS: readonly SortColumn<Member>[] = [
 ];
 
 function MemberTable({ items, onChanged, onRemoved }: TableProps) {
-  const { canManage } = useRoom();
+  const { canManage } = useAccess();
   return (
     <Table head={[...COLUMNS.map((column) => <SortHead key={column.id} column={column} />), ACTIONS]}>
       {sorted(items, COLUMNS).map((member) => (
@@ -107,7 +107,7 @@ function MemberTable({ items, onChanged, onRemoved }: TableProps) {
 }
 
 function ChangeRole({ member, onChanged }: { member: Member; onChanged(): void }) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const { field, values } = useFields({ role: member.role });
   const change = async () => {
     await ask(`${account}/members/${member.account_id}`, { method: "PUT", body: values });
@@ -123,7 +123,7 @@ function ChangeRole({ member, onChanged }: { member: Member; onChanged(): void }
 }
 
 function Remove({ member: { account_id, name, you }, onRemoved }: { member: Member; onRemoved(): void }) {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const remove = async () => {
     await ask(`${account}/members/${account_id}`, { method: "DELETE" });
     if (!you) {
@@ -150,7 +150,7 @@ function Remove({ member: { account_id, name, you }, onRemoved }: { member: Memb
 }
 
 function SecondFactor() {
-  const { account, requiresSecondFactor } = useRoom();
+  const { account, requiresSecondFactor } = useAccess();
   const change = useAction(async (required: boolean) => {
     await ask(account, { method: "PUT", body: { require_second_factor: required } });
     await loadSession();
@@ -171,7 +171,7 @@ function SecondFactor() {
 }
 
 function Invitations() {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const invitations = useItems<Invitation>(`${account}/invitations`);
   const withdraw = useAction(async (id: string) => {
     await ask(`${account}/invitations/${id}`, { method: "DELETE" });
@@ -211,7 +211,7 @@ function Invitations() {
 }
 
 function Invite() {
-  const { account } = useRoom();
+  const { account } = useAccess();
   const { field, values, filled } = useFields({ role: "member", label: "" });
   const [made, setMade] = useState<NewInvitation | null>(null);
   const invite = async () => setMade(await ask<NewInvitation>(`${account}/invitations`, { body: filled }));

@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Agent, AuditEvent, Page, WorkspaceInfo } from "../../api/types.ts";
 import { changesOrRefuses, useAsk, useEvents, useThrottled } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { CopyButton } from "../../ui/copy.tsx";
 import { count, size } from "../../ui/numbers.ts";
 import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
@@ -11,8 +11,8 @@ import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../age
 import { EventRows } from "../agent/audit.tsx";
 import { NoAgents } from "./agents.tsx";
 import { FirstSteps } from "./begin.tsx";
-import { Agents, Figures, Trouble, useMorning } from "./morning.tsx";
 import { RecordState } from "./record-state.tsx";
+import { Agents, Figures, Trouble, useSinceLastVisit } from "./since-last-visit.tsx";
 
 /** How many of the newest events are shown. */
 const NEWEST = 12;
@@ -26,24 +26,24 @@ const windowHere = (): ActivityWindow => {
 };
 
 export function OverviewPage() {
-  const { id, name } = useRoom();
-  const morning = useMorning();
+  const { id, name } = useAccess();
+  const sinceLastVisit = useSinceLastVisit();
   return (
     <>
       <Heading title={name}>
         <code>{id}</code> <CopyButton text={id} label="Copy workspace id" />
       </Heading>
-      <FirstSteps agents={morning.agents} />
-      <Figures {...morning} />
+      <FirstSteps agents={sinceLastVisit.agents} />
+      <Figures {...sinceLastVisit} />
       <ActivitySection />
       <div class="overview">
         <div>
-          <Trouble {...morning} />
+          <Trouble {...sinceLastVisit} />
           <Newest />
         </div>
         <div>
           <RecordState />
-          <Agents {...morning} />
+          <Agents {...sinceLastVisit} />
           <Numbers />
         </div>
       </div>
@@ -52,7 +52,7 @@ export function OverviewPage() {
 }
 
 function Numbers() {
-  const { id, account } = useRoom();
+  const { id, account } = useAccess();
   const info = useAsk<WorkspaceInfo>(account);
   return (
     <Show of={info}>
@@ -81,7 +81,7 @@ function Figure({ name, value, href }: { name: string; value: string; href?: str
 }
 
 function ActivitySection() {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const window = windowHere();
   const linkTo = (from: string, to: string) => paths.events(id, { from, to });
   const choose = (id: ActivityWindow) => setQuery({ window: id === "24h" ? null : id }, { replace: true });
@@ -100,7 +100,7 @@ interface Shown {
 
 /** Changes and refused requests as they happen, without reads. */
 function Newest() {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const [shown, setShown] = useState<Shown>({ events: [], fresh: new Set() });
   const arrived = useRef<AuditEvent[]>([]);
   const agents = useAsk<Page<Agent>>("/v1/agents", { query: { limit: 1 } });

@@ -5,7 +5,7 @@ import type { ApiProblem } from "../../api/problem.ts";
 import type { Anchor, SealingKey, Verification } from "../../api/types.ts";
 import { useAction, useAsk, useEvents, useLoad } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { session, useRoom } from "../../state/session.ts";
+import { session, useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, Digest } from "../../ui/copy.tsx";
 import { download, submitForDownload } from "../../ui/download.ts";
@@ -34,7 +34,7 @@ const FORMATS = [
 ] as const;
 
 export function ProofPage() {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const [saved, setSaved] = useState<Saved>({ seal: `${id}.seal`, export: exportFile(id, null, "json", new Date()) });
   return (
     <>
@@ -59,7 +59,7 @@ interface Saved {
 }
 
 function VerifyNow() {
-  const { api } = useRoom();
+  const { api } = useAccess();
   const [result, setResult] = useState<Verification | null>(null);
   const verify = useAction(async () => {
     setResult(null);
@@ -86,7 +86,7 @@ function VerifyNow() {
 }
 
 function Verdict({ result }: { result: Verification }) {
-  const { id } = useRoom();
+  const { id } = useAccess();
   const { valid, events_checked, chain_intact, first_invalid, chain_end, control, verified_at } = result;
   if (valid) {
     return (
@@ -138,7 +138,7 @@ function completenessOf({ completeness, complete_through }: Verification): strin
 }
 
 function NewestSeal({ onSaved }: { onSaved(file: string): void }) {
-  const { id, api } = useRoom();
+  const { id, api } = useAccess();
   const seal = useLoad<string | null>(id, async (signal) => {
     const response = await orNull("seal_not_found", api.send("/v1/audit/seal", { headers: PLAIN, signal }));
     return response === null ? null : await response.text();
@@ -267,7 +267,7 @@ function PublicKey({ saved }: { saved: Saved }) {
 }
 
 function ExportForm({ onSaved }: { onSaved(file: string): void }) {
-  const { id, account } = useRoom();
+  const { id, account } = useAccess();
   const { field, values } = useFields({ agent_id: "", format: "json", start_time: "", end_time: "" });
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   /** The file that was requested from the daemon. Its event says that the daemon sends it. */

@@ -2,7 +2,7 @@
 import { orNull } from "../../api/client.ts";
 import type { Anchor, Upkeep } from "../../api/types.ts";
 import { useLoad } from "../../state/load.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Badge, type Tone } from "../../ui/inline.tsx";
 import { counted, size } from "../../ui/numbers.ts";
 import { Section, Show } from "../../ui/parts.tsx";
@@ -17,7 +17,7 @@ const LOW_DISK = 0.1;
 
 /** Shows the state of each of them. */
 export function RecordState() {
-  const { id, api, account } = useRoom();
+  const { id, api, account } = useAccess();
   const checks = useLoad<Check[]>(`${id} state`, async (signal) => {
     const text = async () => (await api.send("/v1/audit/seal", { headers: { accept: "text/plain" }, signal })).text();
     const [seal, { anchors }, upkeep] = await Promise.all([
@@ -73,10 +73,10 @@ function anchorCheck(anchors: readonly Anchor[], nowMs: number): Check {
 
 function upkeepChecks({ backups, disk, certificates }: Upkeep, nowMs: number): Check[] {
   const share = disk.free_bytes / disk.total_bytes;
-  const room = `${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.`;
+  const access = `${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.`;
   return [
     backupCheck(backups, nowMs),
-    ["Disk", disk.full ? "bad" : share < LOW_DISK ? "warn" : "good", disk.full ? "It is full." : room],
+    ["Disk", disk.full ? "bad" : share < LOW_DISK ? "warn" : "good", disk.full ? "It is full." : access],
     ...certificates.map(({ role, expires_at }): Check => {
       const daysLeft = (Date.parse(expires_at) - nowMs) / DAY_MS;
       const tone = daysLeft <= 0 ? "bad" : daysLeft < WARN_DAYS ? "warn" : "good";

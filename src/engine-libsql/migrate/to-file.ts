@@ -8,9 +8,9 @@ import { existsSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
+import { CLOSED_FORMAT, EMBEDDED, locationOf, markEmbedded } from "../../store/location.ts";
 import { NEVER } from "../../store/log-right.ts";
 import { type Migration, openMigrated, UnknownSchema } from "../../store/migrate.ts";
-import { AT_HOME, CLOSED_FORMAT, placeOf, settleAtHome } from "../../store/place.ts";
 import { syncFile } from "../../store/sync.ts";
 import { type CopyOptions, WorkingCopy } from "../copy.ts";
 import type { Namespace } from "../namespace.ts";
@@ -18,7 +18,7 @@ import type { Namespace } from "../namespace.ts";
 /** How often closing the namespace is tried: it fails when a node has written since the copy was brought up to date. */
 const MOST_RACES = 50;
 
-interface HomecomingParts {
+interface MoveToFileParts {
   database: string;
   encryptionKey: EncryptionKey | null;
   namespace: Namespace;
@@ -31,12 +31,12 @@ interface HomecomingParts {
  * Makes the file the database. Returns how long writers waited, ms; null when the file is the database already.
  * @throws {Failure} `busy` when other nodes write to the namespace without a pause
  */
-export async function bringHome(parts: HomecomingParts): Promise<number | null> {
+export async function moveToFile(parts: MoveToFileParts): Promise<number | null> {
   const { database, encryptionKey, namespace, options } = parts;
   using connection = openMigrated(database, parts.migrations, { encryptionKey, takeLogRight: NEVER });
   // A node may have no copy yet, or an empty one that it had no time to fill.
   const isEmpty = options.log !== null && connection.value("SELECT 1 FROM head") === undefined;
-  if (!isEmpty && placeOf(connection) === AT_HOME) return null;
+  if (!isEmpty && locationOf(connection) === EMBEDDED) return null;
   // With this format the copy also reads a namespace that an interrupted move closed.
   const copy = new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT });
   for (let race = 0; race < MOST_RACES; race++) {
@@ -77,6 +77,6 @@ async function close(namespace: Namespace, number: number, format: number): Prom
  */
 function settle(connection: Connection, database: string): void {
   for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncFile(path);
-  settleAtHome(connection);
+  markEmbedded(connection);
   connection.exec("COMMIT");
 }

@@ -13,7 +13,8 @@ const path = directory.join("floor.db");
 
 beforeAll(async () => {
   const driver = await Driver.create(path);
-  const floor = (policies: Record<string, number>) => driver.perform("policies.update", { floor: { policies } });
+  const floor = (policies: Record<string, number>) =>
+    driver.perform("policies.update", { workspacePolicies: { policies } });
   await driver.write("without", "old", "removed");
   await driver.write("with", "old", "removed");
   await driver.perform("config.update", { agentId: "with", config: { policies: { retention_days: 9 } } });

@@ -1,9 +1,9 @@
-/** The officer's morning: what was refused since the last visit, and which agents stand out. */
+/** The officer's sinceLastVisit: what was refused since the last visit, and which agents stand out. */
 import { useEffect, useState } from "preact/hooks";
 import type { Agent, AuditEvent, AuditOutcome, Page } from "../../api/types.ts";
 import { type Loaded, useAsk, useEvents, useLoad, useThrottled } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { useAccess } from "../../state/session.ts";
 import { Actor, Time, type Tone } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Section, Show } from "../../ui/parts.tsx";
@@ -22,7 +22,7 @@ const OUTCOMES = { refused: { result: "blocked,denied" }, redacted: { result: "a
 
 type Outcome = keyof typeof OUTCOMES;
 
-interface Found {
+interface EventList {
   events: AuditEvent[];
   isAll: boolean;
 }
@@ -38,17 +38,17 @@ function useSince(workspace: string): string {
 }
 
 /** The refusals and redactions since the last visit, and the present state of the agents. */
-interface Morning {
+interface SinceLastVisit {
   since: string;
-  found: Loaded<Record<Outcome, Found>>;
+  found: Loaded<Record<Outcome, EventList>>;
   agents: Loaded<Page<Agent>>;
 }
 
-export function useMorning(): Morning {
-  const { id, api } = useRoom();
+export function useSinceLastVisit(): SinceLastVisit {
+  const { id, api } = useAccess();
   const since = useSince(id);
-  const found = useLoad<Record<Outcome, Found>>(`${id} ${since}`, async (signal) => {
-    const look = async (outcome: Outcome): Promise<Found> => {
+  const found = useLoad<Record<Outcome, EventList>>(`${id} ${since}`, async (signal) => {
+    const look = async (outcome: Outcome): Promise<EventList> => {
       const events: AuditEvent[] = [];
       let pages = 0;
       const query = { scope: "all", ...OUTCOMES[outcome], start_time: since, limit: MOST };
@@ -74,8 +74,8 @@ export function useMorning(): Morning {
 }
 
 /** The numbers that somebody looks at first. Each leads to what it counts. */
-export function Figures({ since, found: { data: found }, agents: { data: agents } }: Morning) {
-  const { id } = useRoom();
+export function Figures({ since, found: { data: found }, agents: { data: agents } }: SinceLastVisit) {
+  const { id } = useAccess();
   const of = (outcome: Outcome, result?: AuditOutcome): string | null => {
     if (found === undefined) return null;
     const { events, isAll } = found[outcome];
@@ -120,7 +120,7 @@ function Figure({ name, tone, value, href }: FigureProps) {
   );
 }
 
-export function Trouble({ since, found }: Morning) {
+export function Trouble({ since, found }: SinceLastVisit) {
   return (
     <Section title={`Since your last visit, ${relativeTime(Date.parse(since), Date.now())}`} height="20rem">
       <Show of={found}>
@@ -141,8 +141,18 @@ export function Trouble({ since, found }: Morning) {
   );
 }
 
-function Counted({ title, outcome, found, since }: { title: string; outcome: Outcome; found: Found; since: string }) {
-  const { id } = useRoom();
+function Counted({
+  title,
+  outcome,
+  found,
+  since,
+}: {
+  title: string;
+  outcome: Outcome;
+  found: EventList;
+  since: string;
+}) {
+  const { id } = useAccess();
   const link = (more: Record<string, string> = {}) => paths.events(id, { ...OUTCOMES[outcome], from: since, ...more });
   const { events, isAll } = found;
   if (events.length === 0 && isAll) return null;
@@ -153,7 +163,7 @@ function Counted({ title, outcome, found, since }: { title: string; outcome: Out
           <strong>{`${count(events.length)}${isAll ? "" : " and more"}`}</strong> {title.toLowerCase()}
         </a>
       </p>
-      <div class="morning">
+      <div class="since-last-visit">
         {tallies(events).map(({ title: name, filter, counts }) => (
           <div key={filter}>
             <h3>{name}</h3>
@@ -176,8 +186,8 @@ function Counted({ title, outcome, found, since }: { title: string; outcome: Out
 const blockedToday = ({ blocked_24h }: Agent): number => blocked_24h;
 
 /** The agents that did most recently, and the agents that were refused most. */
-export function Agents({ agents }: Pick<Morning, "agents">) {
-  const { id } = useRoom();
+export function Agents({ agents }: Pick<SinceLastVisit, "agents">) {
+  const { id } = useAccess();
   return (
     <Show of={agents}>
       {({ data }) =>

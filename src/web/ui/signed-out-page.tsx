@@ -5,21 +5,21 @@ import { useTitle } from "../state/title.ts";
 import { LogoMark } from "./icon.tsx";
 import { Empty } from "./parts.tsx";
 
-interface DoorProps {
+interface SignedOutPageProps {
   title: string;
   children: ComponentChildren;
   wide?: boolean;
 }
 
-export function Door({ title, children, wide = false }: DoorProps) {
+export function SignedOutPage({ title, children, wide = false }: SignedOutPageProps) {
   useTitle("page", title);
   return (
-    <main class={wide ? "door door-wide" : "door"}>
-      <div class="door-logo" aria-hidden="true">
+    <main class={wide ? "signed-out signed-out-wide" : "signed-out"}>
+      <div class="signed-out-logo" aria-hidden="true">
         <LogoMark />
         governd
       </div>
-      <div class="card door-card">
+      <div class="card signed-out-card">
         <h1 tabIndex={-1}>{title}</h1>
         {children}
       </div>
@@ -28,10 +28,10 @@ export function Door({ title, children, wide = false }: DoorProps) {
 }
 
 /** A page that a one-time link opens; `children` renders it for the link's token. */
-export function LinkDoor({ title, children }: { title: string; children(token: string): ComponentChildren }) {
+export function LinkPage({ title, children }: { title: string; children(token: string): ComponentChildren }) {
   const [token] = useState(takeToken);
   return (
-    <Door title={title}>
+    <SignedOutPage title={title}>
       {token !== null ? (
         children(token)
       ) : (
@@ -39,7 +39,7 @@ export function LinkDoor({ title, children }: { title: string; children(token: s
           <p>Open the whole link that you were given, including the part after the #.</p>
         </Empty>
       )}
-    </Door>
+    </SignedOutPage>
   );
 }
 

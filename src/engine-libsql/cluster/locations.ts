@@ -15,12 +15,12 @@ const IDLE_MS = 60_000;
  * Where a workspace is served: by this node, or at another node's address, which is null if that node takes no
  * requests.
  */
-type Place = { isHere: true } | { isHere: false; url: string | null };
+type Location = { isHere: true } | { isHere: false; url: string | null };
 
-const HERE: Place = { isHere: true };
+const HERE: Location = { isHere: true };
 
-interface Known {
-  place: Place;
+interface CachedLocation {
+  place: Location;
   /** Until when the place is valid, ms of the monotonic clock. */
   untilMs: number;
   usedMs: number;
@@ -34,9 +34,9 @@ interface PlacesParts {
 }
 
 export class Places implements AsyncDisposable {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedLocation>();
   /** Requests for leases that are running, by workspace. */
-  readonly #asked = new Map<string, Promise<Place>>();
+  readonly #asked = new Map<string, Promise<Location>>();
   readonly #endRenewal: () => void;
 
   constructor(private readonly parts: PlacesParts) {
@@ -44,7 +44,7 @@ export class Places implements AsyncDisposable {
   }
 
   /** Returns where a workspace is served. Takes the workspace if no node serves it. @throws {ServerUnavailable} */
-  of(workspaceId: string): Place | Promise<Place> {
+  of(workspaceId: string): Location | Promise<Location> {
     const known = this.#known.get(workspaceId);
     const now = this.parts.monotonicMs();
     if (known === undefined || known.untilMs <= now) return this.#ask(workspaceId);
@@ -57,19 +57,19 @@ export class Places implements AsyncDisposable {
     if (this.#known.get(workspaceId)?.place.isHere === false) this.#known.delete(workspaceId);
   }
 
-  #ask(workspaceId: string): Promise<Place> {
+  #ask(workspaceId: string): Promise<Location> {
     const asked =
       this.#asked.get(workspaceId) ?? this.#take(workspaceId).finally(() => this.#asked.delete(workspaceId));
     this.#asked.set(workspaceId, asked);
     return asked;
   }
 
-  async #take(workspaceId: string): Promise<Place> {
+  async #take(workspaceId: string): Promise<Location> {
     const { leases, monotonicMs } = this.parts;
     // The lease counts from before the request, so that it does not seem to last longer than it does.
     const askedMs = monotonicMs();
     const lease = await leases.take(workspaceId);
-    const place: Place = lease.isOwn ? HERE : { isHere: false, url: lease.url };
+    const place: Location = lease.isOwn ? HERE : { isHere: false, url: lease.url };
     this.#known.set(workspaceId, { place, untilMs: askedMs + lease.leftMs, usedMs: askedMs });
     return place;
   }

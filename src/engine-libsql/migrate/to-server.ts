@@ -11,8 +11,8 @@
 import { Failure } from "../../failure.ts";
 import { openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
+import { EMBEDDED, locationOf, MOVING } from "../../store/location.ts";
 import { NEVER } from "../../store/log-right.ts";
-import { AT_HOME, LEAVING, placeOf } from "../../store/place.ts";
 import { CREATE_COMMITS } from "../commits.ts";
 import type { Statement } from "../hrana.ts";
 import { query } from "../hrana.ts";
@@ -37,7 +37,7 @@ const REQUEST_DEADLINE_MS = 60_000;
 
 type Tables = ReadonlyMap<string, ReplicatedTable>;
 
-interface DepartureParts {
+interface MoveToServerParts {
   /** The file of the database. */
   database: string;
   encryptionKey: EncryptionKey | null;
@@ -49,11 +49,11 @@ interface DepartureParts {
   onProgress(rows: number, total: number): void | Promise<void>;
 }
 
-export class Departure {
+export class MoveToServer {
   readonly #journal: Journal;
   #sent = 0;
 
-  constructor(private readonly parts: DepartureParts) {
+  constructor(private readonly parts: MoveToServerParts) {
     const { folder, namespace, encryptionKey } = parts;
     this.#journal = new Journal(folder, namespace.name, encryptionKey);
   }
@@ -69,8 +69,8 @@ export class Departure {
       this.#journal.end();
       return null;
     }
-    let progress = await this.#begin(place === LEAVING);
-    if (place === AT_HOME) progress = await this.#send(progress);
+    let progress = await this.#begin(place === MOVING);
+    if (place === EMBEDDED) progress = await this.#send(progress);
     const begun = performance.now();
     this.#stopWriters();
     await this.#finish(progress);
@@ -91,7 +91,7 @@ export class Departure {
   #placeOfFile(): number {
     const { database, encryptionKey } = this.parts;
     using connection = openConnection(database, { readOnly: true, encryptionKey });
-    return placeOf(connection);
+    return locationOf(connection);
   }
 
   async #begin(isLeaving: boolean): Promise<Progress> {
@@ -185,7 +185,7 @@ export class Departure {
     const { database, encryptionKey } = this.parts;
     using lock = openConnection(database, { encryptionKey, takeLogRight: NEVER });
     lock.exec("BEGIN IMMEDIATE");
-    lock.exec(`PRAGMA application_id = ${LEAVING}`);
+    lock.exec(`PRAGMA application_id = ${MOVING}`);
     lock.exec("COMMIT");
   }
 

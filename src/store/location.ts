@@ -5,19 +5,20 @@
 import type { Connection } from "./connection.ts";
 
 /** The file is the database. */
-export const AT_HOME = 0;
+export const EMBEDDED = 0;
 /**
  * The file is being moved to a server, and nobody writes to it until `governd migrate` has ended. Any other number is a
  * copy.
  */
-export const LEAVING = -1;
+export const MOVING = -1;
 
 /**
  * The format of a namespace that is closed, since its database was moved back to a file: newer than that of any node.
  */
 export const CLOSED_FORMAT = 2 ** 31 - 1;
 
-export const placeOf = (connection: Connection): number => connection.value<number>("PRAGMA application_id") as number;
+export const locationOf = (connection: Connection): number =>
+  connection.value<number>("PRAGMA application_id") as number;
 
 /** Marks the file as the database. */
-export const settleAtHome = (connection: Connection): void => connection.exec(`PRAGMA application_id = ${AT_HOME}`);
+export const markEmbedded = (connection: Connection): void => connection.exec(`PRAGMA application_id = ${EMBEDDED}`);

@@ -12,7 +12,7 @@ const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,
 export const isSinkPath = (path: string): boolean => PATH.test(path);
 
 /** The address of a receiver. */
-interface Place {
+interface ReceiverAddress {
   /** For people: the host with the port, or the path of a file. The rest of a URL may contain a secret. */
   name: string;
   /** The endpoint of connections; null for a file. */
@@ -20,14 +20,14 @@ interface Place {
 }
 
 /** Returns the place of a sink's receiver; null when the URL does not have the form of the type. */
-export const placeOf = (type: SinkType, url: string): Place | null => FORMS[type].place(url);
+export const receiverAddress = (type: SinkType, url: string): ReceiverAddress | null => FORMS[type].place(url);
 
 /** Returns the expected form of a URL, for an error message. */
 export const expectedUrl = (type: SinkType): string => FORMS[type].expected;
 
 interface Form {
   expected: string;
-  place(url: string): Place | null;
+  place(url: string): ReceiverAddress | null;
 }
 
 const HTTPS: Form = {
@@ -54,12 +54,12 @@ const FILE: Form = {
 
 const FORMS: Record<SinkType, Form> = { webhook: HTTPS, syslog: SYSLOG, otlp: HTTPS, splunk_hec: HTTPS, file: FILE };
 
-function placeAt(url: URL, defaultPort: number): Place {
+function placeAt(url: URL, defaultPort: number): ReceiverAddress {
   const endpoint = endpointOf(url, defaultPort);
   return { name: `${url.hostname}:${endpoint.port}`, endpoint };
 }
 
 /** Returns the host and the port to which connections for a URL are made. */
-export function endpointOf(url: URL, defaultPort: number): NonNullable<Place["endpoint"]> {
+export function endpointOf(url: URL, defaultPort: number): NonNullable<ReceiverAddress["endpoint"]> {
   return { host: hostOf(url), port: Number(url.port || defaultPort) };
 }

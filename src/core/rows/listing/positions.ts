@@ -11,7 +11,7 @@ import { type Order, orderBy, type Position } from "./order.ts";
 import { type ListMoment, partsOf, type Where } from "./parts.ts";
 
 /** The id of an entry, and its position in the order of the list. */
-export interface Place {
+export interface EntryPosition {
   id: number;
   position: Position;
 }
@@ -29,12 +29,12 @@ const LOOKED_AT_FIRST = 10_000;
 const ENTRIES_AT_ONCE = 500;
 
 /** Returns the first `count` places of a list after a position, in the order of the list. */
-export async function findPlaces(
+export async function findPositions(
   reader: Reader,
   agent: AgentState,
   wanted: Wanted & { after: Position | null; count: number },
   moment: ListMoment,
-): Promise<Place[]> {
+): Promise<EntryPosition[]> {
   const filter = wanted.filter === undefined ? null : entryFilter(wanted.filter);
   if (filter === null || wanted.sort !== undefined) return scan(reader, agent, { ...wanted, filter }, moment);
   // If many entries match, walking in the order of keys fills the page soon.
@@ -52,9 +52,9 @@ async function walk(
   agent: AgentState,
   wanted: Omit<Wanted, "filter"> & { filter: EntryFilter; after: Position | null; count: number },
   { nowMs, pause }: ListMoment,
-): Promise<{ places: Place[]; reached: string | null }> {
+): Promise<{ places: EntryPosition[]; reached: string | null }> {
   const { prefix, order, filter, count } = wanted;
-  const places: Place[] = [];
+  const places: EntryPosition[] = [];
   let after = wanted.after === null ? null : String(wanted.after[0]);
   for (let looked = 0; looked < LOOKED_AT_FIRST; looked += ENTRIES_AT_ONCE) {
     await pause();
@@ -76,7 +76,7 @@ async function scan(
   agent: AgentState,
   wanted: Omit<Wanted, "filter"> & { filter: EntryFilter | null; after: Position | null; count: number },
   moment: ListMoment,
-): Promise<Place[]> {
+): Promise<EntryPosition[]> {
   const { prefix, filter, count } = wanted;
   const { order, start, end } = orderBy(wanted);
   const shown = ungrouped(prefix, wanted.delimiter);
@@ -133,7 +133,7 @@ async function matchingIds(reader: Reader, { sql, bound }: Where, { needles, mat
   return ids.filter((_, i) => matches(metadata[i] as JsonObject)).map(Number);
 }
 
-async function placesOf(reader: Reader, { sql, bound }: Where, order: Order, count: number): Promise<Place[]> {
+async function placesOf(reader: Reader, { sql, bound }: Where, order: Order, count: number): Promise<EntryPosition[]> {
   const rows = await reader.all<[id: number, ...Position]>(
     `SELECT id, ${order.columns} FROM entries WHERE ${sql} ORDER BY ${order.by} LIMIT ?`,
     [...bound, count],
@@ -143,7 +143,7 @@ async function placesOf(reader: Reader, { sql, bound }: Where, order: Order, cou
 
 /** Keeps the first `count` of the added places. */
 class Best {
-  #places: Place[] = [];
+  #places: EntryPosition[] = [];
   /** Places after this position are not needed. */
   worst: Position;
 
@@ -155,14 +155,14 @@ class Best {
     this.worst = end;
   }
 
-  add(places: readonly Place[]): void {
+  add(places: readonly EntryPosition[]): void {
     this.#places.push(...places);
     // Sorting only now and then keeps the cost per place low.
     if (this.#places.length >= 2 * this.count + ENTRIES_AT_ONCE) this.places();
   }
 
   /** Returns the places in their order. */
-  places(): Place[] {
+  places(): EntryPosition[] {
     this.#places.sort((a, b) => this.order.compare(a.position, b.position));
     this.#places.length = Math.min(this.#places.length, this.count);
     const last = this.#places.at(-1);

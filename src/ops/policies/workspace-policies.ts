@@ -1,4 +1,4 @@
-/** Operations on the policies of the workspace, the floor. They run on the workspace's thread. */
+/** Operations on the policies of the workspace, the workspace policies. They run on the workspace's thread. */
 import { holds } from "../../condition.ts";
 import { listBody } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
@@ -6,7 +6,7 @@ import { type ConfigVersion, configFacts, listConfigs, readConfigVersion } from 
 import { answered, type Context, conflict, notFound, type Operation } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { floorMembers, parseFloorVersion, showFloorVersion } from "../../screen/floor.ts";
+import { parsePoliciesVersion, policiesMembers, showPoliciesVersion } from "../../screen/workspace-policies.ts";
 
 const NO_VERSION = "The workspace's policies have no such version. GET /v1/policies/versions lists them.";
 const CONFLICT = {
@@ -15,7 +15,7 @@ const CONFLICT = {
   other: "The policies in force are not those that the condition asks for. Read them again, then decide what to do.",
 };
 
-const BEFORE_THE_FIRST = JSON.stringify({ version: null, ...floorMembers({}), created_at: null, created_by: null });
+const BEFORE_THE_FIRST = JSON.stringify({ version: null, ...policiesMembers({}), created_at: null, created_by: null });
 
 /** Returns the workspace's own state, whose chain has the versions. */
 async function workspaceOf({ agents }: Context): Promise<AgentState> {
@@ -25,22 +25,22 @@ async function workspaceOf({ agents }: Context): Promise<AgentState> {
 }
 
 const showVersion = ({ version, config, createdAt, createdBy }: ConfigVersion): JsonObject => ({
-  version: showFloorVersion(version),
-  ...floorMembers(JSON.parse(config) as JsonObject),
+  version: showPoliciesVersion(version),
+  ...policiesMembers(JSON.parse(config) as JsonObject),
   created_at: createdAt,
   created_by: createdBy,
 });
 
-export const readFloor: Operation<"policies.read"> = async (reader, context) => {
+export const readWorkspacePolicies: Operation<"policies.read"> = async (reader, context) => {
   const { firstSeq, configVersion } = await workspaceOf(context);
   if (configVersion === null) return answered(null, { version: null }, BEFORE_THE_FIRST);
   const found = await readConfigVersion(reader, firstSeq, configVersion);
   return showing(found);
 };
 
-export const readFloorVersion: Operation<"policies.read_version"> = async (reader, context, input) => {
+export const readPoliciesVersion: Operation<"policies.read_version"> = async (reader, context, input) => {
   const { firstSeq, configVersion } = await workspaceOf(context);
-  const version = parseFloorVersion(input.version);
+  const version = parsePoliciesVersion(input.version);
   // Text that is not a version may be anything, so the details leave it out.
   const details: JsonObject = version === null ? {} : { version: `p${version}` };
   // Versions have no gaps.
@@ -55,7 +55,7 @@ function showing(version: ConfigVersion) {
   return answered(null, { version: etag }, JSON.stringify(showVersion(version)), { etag });
 }
 
-export const listFloorVersions: Operation<"policies.list_versions"> = async (reader, context, input) => {
+export const listPoliciesVersions: Operation<"policies.list_versions"> = async (reader, context, input) => {
   const { firstSeq } = await workspaceOf(context);
   const { items, last } = await listConfigs(reader, firstSeq, input);
   const shown = items.map((version) => JSON.stringify(showVersion(version)));
@@ -66,15 +66,19 @@ export const listFloorVersions: Operation<"policies.list_versions"> = async (rea
   );
 };
 
-export const updateFloor: Operation<"policies.update"> = async (_reader, context, { floor, condition }) => {
+export const updateWorkspacePolicies: Operation<"policies.update"> = async (
+  _reader,
+  context,
+  { workspacePolicies, condition },
+) => {
   const workspace = await workspaceOf(context);
-  const current = showFloorVersion(workspace.configVersion);
+  const current = showPoliciesVersion(workspace.configVersion);
   if (condition !== undefined && !holds(condition, current)) {
     return conflict(null, {}, CONFLICT, condition, current);
   }
   const content = {
     version: (workspace.configVersion ?? 0) + 1,
-    config: canonicalJson(floor),
+    config: canonicalJson(workspacePolicies),
     salt: context.newSalt(),
     rolledBackFrom: null,
   };

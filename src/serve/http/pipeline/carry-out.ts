@@ -5,15 +5,15 @@ import type { AccountRoute } from "../../../api/route.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../../../api/session.ts";
 import { Failure } from "../../../failure.ts";
 import type { Networks } from "../../../networks.ts";
+import { findMembership, requireMembership, requireOwner } from "../../../ops/accounts/members.ts";
+import { BegunSignIns } from "../../../ops/accounts/routes/begun-sign-ins.ts";
+import type { AccountDeps, AccountReply, Sender } from "../../../ops/accounts/routes/contract.ts";
+import type { SignedIn } from "../../../ops/accounts/session-keeper.ts";
 import { invalid, Problem } from "../../../problem.ts";
-import { readForm } from "../../../serve/http/pipeline/body.ts";
-import type { Exchange } from "../../../serve/http/pipeline/exchange.ts";
-import { clientAddress } from "../../../serve/http/pipeline/trusted-proxy.ts";
 import { closingIsKnown } from "../../../timer.ts";
-import { findMembership, requireMembership, requireOwner } from "../members.ts";
-import type { SignedIn } from "../session-keeper.ts";
-import { BegunSignIns } from "./begun-sign-ins.ts";
-import type { AccountDeps, AccountReply, Sender } from "./contract.ts";
+import { readForm } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
+import { clientAddress } from "./trusted-proxy.ts";
 
 /** The parts of the daemon that carry out the requests of people. */
 export interface PeopleDeps {
