@@ -58,7 +58,9 @@ export const Restore = object({
   backup_created_at: nullable(t.String()),
   backup_digest: nullable(t.String()),
   origin: nullable(
-    t.String({ description: "The origin of seals from here on; null when the restore kept the origin." }),
+    t.String({
+      description: "The origin of seals from here on; null when the event does not have the form of a restore.",
+    }),
   ),
   lost_through: nullable(t.Integer({ description: "The last position that is known to be lost." })),
 });

@@ -134,7 +134,7 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
   const source = { path: wanted.path, kind: "workspace" } as const;
   const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
   await nameEvents(connection, result.report.problems);
-  const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
+  const open = (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
   if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
   if (found.prunedBefore > 0) {
     result.report.prunings = await pruningsOf(connection);
@@ -180,7 +180,6 @@ export async function verifyWorkspaceAndFile(
   return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
 }
 
-const ANSWERS_TABLE = "answers";
 const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
 
 const SEARCH_NOT_COVERED = "search indexes: what a search finds, and in which order";

@@ -343,7 +343,7 @@ func (x *export) checkSeal() [][32]byte {
 		keys = readKeys(value, x.workspace)
 		must(keys[len(keys)-1] == key, "the keys lead to another key")
 	}
-	// Without the way to it, as older versions wrote it, an event of the log names the key.
+	// Without the way to it, an event of the log names the key.
 	if x.beginsLog() && (has || x.isWhole()) {
 		must(x.names(keys[0], has), "the log names another key")
 	}

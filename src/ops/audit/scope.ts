@@ -50,7 +50,7 @@ export function filterDetails(filter: TrailFilter, inForce: PolicySettings): Jso
     ...Object.fromEntries(
       lists.flatMap(([name, list]) => (list === undefined || unnamed.includes(name) ? [] : [[name, [...list]]])),
     ),
-    // A single result is recorded as a text and not as a list, as in older versions.
+    // A single result is recorded as a text and not as a list.
     ...(result === undefined ? {} : { result: more.length === 0 ? result : [result, ...more] }),
     ...(unnamed.length === 0 ? {} : { filtered_by: unnamed }),
   };

@@ -30,7 +30,7 @@ export class Table<R extends object> {
     return row && this.#decode(row);
   }
 
-  /** Returns the values of a record by column. A member is absent in a pending act of an older version. */
+  /** Returns the values of a record by column. A member may be absent in a pending act that somebody changed. */
   columns(record: R): Record<string, SqlValue> {
     return Object.fromEntries(
       this.#members.map(([member, column, as]) => [column, encoded(record[member] ?? null, as)]),

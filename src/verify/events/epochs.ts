@@ -24,7 +24,7 @@ export const FOREIGN = "a seal is of another epoch: its origin is not the one th
 interface Epoch {
   /** The smallest tree size that is sealed under the origin. */
   from: number;
-  /** Null when unknown: the genesis of an older log may not state it, and a window has no genesis. */
+  /** Null when unknown: a window has no genesis. */
   origin: string | null;
 }
 

@@ -69,7 +69,7 @@ async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], 
   const count = await rowsThatFit(reader, walk, bound, most);
   if (count === 0) return [];
   const { condition, order } = walk;
-  const from = await tablesOf(reader, walk);
+  const from = tablesOf(walk);
   const sql = `${SELECT} FROM ${from} ${JOINS} WHERE ${condition} ${order} LIMIT ?`;
   return await reader.all<Row>(sql, [...bound, count]);
 }
@@ -77,7 +77,7 @@ async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], 
 /** Returns how many of the next rows fit a page. SQLite knows sizes without reading the values. */
 async function rowsThatFit(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number) {
   const { condition, order } = walk;
-  const from = await tablesOf(reader, walk);
+  const from = tablesOf(walk);
   const sizes = await reader.all<[number | null]>(
     `SELECT octet_length(e.value) + octet_length(e.metadata) FROM ${from} WHERE ${condition} ${order} LIMIT ?`,
     [...bound, most],

@@ -49,16 +49,8 @@ export interface Walk {
   order: string;
 }
 
-const HAS_EXPIRY = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'expires_at'";
-const withExpiry = new WeakMap<Reader, boolean>();
-
-/** SQL: the tables of a walk. An older file has no column `expires_at`, which is then NULL. */
-export async function tablesOf(reader: Reader, { join = "", hint, on = "" }: Walk): Promise<string> {
-  const known = withExpiry.get(reader) ?? (await reader.get(HAS_EXPIRY)) !== undefined;
-  withExpiry.set(reader, known);
-  const entries = known ? `entries e ${hint}` : `(SELECT *, NULL AS expires_at FROM entries ${hint}) e`;
-  return `${join} ${entries} ${on}`;
-}
+/** SQL: the tables of a walk. */
+export const tablesOf = ({ join = "", hint, on = "" }: Walk): string => `${join} entries e ${hint} ${on}`;
 
 // By id, which is the order of the table in the file, so that each page of the file is read once, regardless of the
 // order of the agents' writes.
@@ -96,10 +88,10 @@ const TYPED = [
   "(expires_at IS NULL OR (typeof(expires_at) = 'integer' AND expires_at > 0))",
 ].join(" AND ");
 const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
-const pageOf = (from: string, { condition, order }: Walk): string =>
+const pageOf = (walk: Walk): string =>
   `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
   FROM (SELECT CASE WHEN ${GOOD} THEN concat(${HEAD}, ${HASHED}) END AS piece
-  FROM ${from} WHERE ${condition} ${order} LIMIT ?)`;
+  FROM ${tablesOf(walk)} WHERE ${walk.condition} ${walk.order} LIMIT ?)`;
 
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 
@@ -107,7 +99,7 @@ type PageRow = [count: number, good: number, bytes: Buffer | null];
 export async function readEntryPart(reader: Reader, range: EntryRange, limit = Number.MAX_SAFE_INTEGER) {
   const packer = new EntryPacker(range.after);
   const walk = presentWalk(range);
-  const page = pageOf(await tablesOf(reader, walk), walk);
+  const page = pageOf(walk);
   while (packer.count < limit) {
     const rows = Math.min(ROWS_AT_ONCE, limit - packer.count);
     const bound = [...boundOf(range, packer.last), rows];
