@@ -1,5 +1,7 @@
 /** The facts in a row of the list of operations (`operations.ts`), and the types that inputs share. */
+import type { Actors, DetailsForm } from "./details.ts";
 import type { JsonValue } from "./json.ts";
+import type { AuditResult } from "./log/event.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
 export interface TimeWindow {
@@ -153,6 +155,9 @@ export type DisplayGroup =
 
 /** Facts of every recorded operation. */
 interface Recorded {
+  actors: Actors;
+  /** The results that its events can have, and the forms of their details with each, of which they have one. */
+  details: Readonly<Partial<Record<AuditResult, DetailsForm | readonly DetailsForm[]>>>;
   effect: EffectKind | "none";
   /**
    * The members of the details that hold a key, or a prefix of keys. Erasing that key destroys the details of the

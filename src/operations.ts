@@ -5,6 +5,38 @@
  * What each fact means: `operation-facts.ts`. How to add an operation: CONTRIBUTING.md.
  */
 import type { VersionCondition } from "./condition.ts";
+import {
+  AGENT,
+  aboutAgent,
+  by,
+  COUNT,
+  either,
+  FALSE,
+  FLAG,
+  HASH,
+  id,
+  inAgent,
+  inInstallation,
+  inOwn,
+  inWorkspace,
+  listOf,
+  type Members,
+  mapOf,
+  NULL,
+  named,
+  nullable,
+  OBJECT,
+  oneOf,
+  only,
+  optional,
+  optionalRedactable,
+  redactable,
+  SOME,
+  TEXT,
+  TIME,
+  TRUE,
+  version,
+} from "./details.ts";
 import type { JsonObject } from "./json.ts";
 import {
   type ActivityInterval,
@@ -29,6 +61,115 @@ import {
 } from "./operation-facts.ts";
 import type { SinkCredentials, SinkRequest, SinkSettings } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
+
+/** The actors of what clients request. */
+const CLIENTS = "kul";
+
+/** What the policies found, and how many matches were exceptions, by detector. */
+const FINDINGS = named(
+  "findings",
+  listOf(
+    only({
+      policy: TEXT,
+      detector: TEXT,
+      tier: optional(COUNT),
+      field: TEXT,
+      start: COUNT,
+      end: COUNT,
+      mode: oneOf("audit", "redact", "block"),
+    }),
+  ),
+);
+const FOUND = { findings: optional(FINDINGS), excepted: optional(mapOf(SOME)) } as const;
+const REFUSED = { findings: FINDINGS, excepted: optional(mapOf(SOME)) } as const;
+
+/** The code of the problem that the client got. */
+const code = (word: string) => ({ code: oneOf(word) });
+const VERSION_CONFLICT = code("version_conflict");
+const SUSPENDED = code("agent_suspended");
+const OVER_QUOTA = { ...code("quota_exceeded"), quota: oneOf("entries", "bytes"), limit: COUNT, used: COUNT } as const;
+/** Set when the request did more before this and nothing of it was done, so that the event is about another state. */
+const UNDONE = { undone: optional(TRUE) } as const;
+
+const KEY = { key: redactable(TEXT) } as const;
+const CHECKPOINT = { checkpoint_id: id("cp") } as const;
+/** An id in a request that names nothing. It may be any text. */
+const NO_CHECKPOINT = inOwn({ checkpoint_id: redactable(TEXT) });
+const CONFIG_MADE = { version: version("v"), config_digest: HASH } as const;
+const RESTORED = {
+  ...CHECKPOINT,
+  safety_checkpoint_id: id("cp"),
+  safety_entry_count: COUNT,
+  entries_restored: COUNT,
+  entries_removed: COUNT,
+  entries_unchanged: COUNT,
+  ...FOUND,
+} as const;
+
+/** The filters of a request for events. `filtered_by`: those whose words are not recorded. */
+const FILTERS = {
+  agent_ids: optional(listOf(TEXT)),
+  operations: optional(listOf(TEXT)),
+  result: optional(either(TEXT, listOf(TEXT))),
+  actors: optional(listOf(TEXT)),
+  detectors: optional(listOf(TEXT)),
+  modes: optional(listOf(TEXT)),
+  policies: optional(listOf(TEXT)),
+  filtered_by: optional(listOf(oneOf("actors", "detectors", "policies", "key", "text"))),
+} as const;
+const WINDOW = { start_time: optional(TIME), end_time: optional(TIME) } as const;
+
+/** The forms of an operation on the trail of an agent, or of the workspace. */
+const onTrail = (members: Members, scopes: readonly string[] = ["workspace"]) => [
+  aboutAgent(members),
+  inOwn({ scope: oneOf(...scopes), ...members }),
+];
+/** The forms of an operation on an event: in the chain of that event. */
+const beside = (members: Members) => [inAgent(members), inOwn(members)];
+
+const EXPORTED = oneOf("json", "ndjson", "csv", "cloudevents", "ocsf");
+const EDGE = nullable(named("edge", only({ seq: COUNT, agent_seq: COUNT, hash: HASH })));
+
+/** The forms of a check by policies, of an agent's text and of nobody's. */
+const onText = (members: Members) => [
+  aboutAgent(members),
+  inOwn({ ...members, policies_version: optional(version("p")) }),
+];
+const UNDER = { under: oneOf("agent", "request") } as const;
+
+/** The forms of an event about a sink: in the workspace's log, and in the log of the installation. */
+const onSink = (members: Members) => [
+  inWorkspace({ sink_id: id("snk"), ...members }),
+  inInstallation({ sink_id: id("snk"), sink_workspace_id: id("ws"), ...members }),
+];
+const SINK_SHOWN = {
+  format: oneOf("governd", "cloudevents", "ocsf"),
+  filter: OBJECT,
+  include_details: FLAG,
+  enabled: FLAG,
+} as const;
+
+const KEY_MADE = {
+  key_id: id("key"),
+  key_digest: HASH,
+  label: nullable(TEXT),
+  scope: oneOf("full", "agent", "auditor"),
+  agents: nullable(listOf(AGENT)),
+  networks: nullable(listOf(TEXT)),
+  created_at: TIME,
+  expires_at: nullable(TIME),
+} as const;
+
+const ROLE = oneOf("owner", "member", "auditor");
+const MEMBER = { account_id: id("usr"), role: ROLE, issuer: optional(TEXT) } as const;
+const OPERATOR = { account_id: id("usr"), role: oneOf("auditor") } as const;
+
+const OWNER = { account_id: id("usr") } as const;
+const ADDRESS = {
+  address: nullable(TEXT),
+  address_kind: oneOf("loopback", "private", "public", "many", "unknown"),
+} as const;
+const TREE_HEAD = { size: COUNT, root: HASH } as const;
 
 /** Reads of an agent's configuration. */
 const CONFIG_READ = {
@@ -108,6 +249,12 @@ const SUSPENSION = {
   grows: "nothing",
   erasedBy: [],
   group: "suspension",
+  actors: CLIENTS,
+  details: {
+    ok: inAgent({ reason: nullable(TEXT), state_before: oneOf("active", "suspended"), ...FOUND }),
+    blocked: inAgent(REFUSED),
+    not_found: aboutAgent({}),
+  },
 } as const;
 
 /** Events that the daemon or a command records. */
@@ -131,36 +278,56 @@ export const OPERATIONS = {
     input: takes<{ agentId: string }>(),
     did: "read the configuration",
     tried: "read the configuration",
+    actors: CLIENTS,
+    details: { ok: inAgent({ version: version("v") }), not_found: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
   },
   "config.update": {
     ...CONFIG_CHANGE,
     input: takes<{ agentId: string; config: JsonObject; condition?: VersionCondition }>(),
     did: "saved the configuration",
     tried: "save the configuration",
+    actors: CLIENTS,
+    details: { ok: inAgent(CONFIG_MADE), conflict: aboutAgent(VERSION_CONFLICT) },
   },
   "config.list_versions": {
     ...CONFIG_READ,
     input: takes<{ agentId: string; page: Page } & OldestFirst>(),
     did: "listed the versions",
     tried: "list the versions",
+    actors: CLIENTS,
+    details: { ok: aboutAgent({ count: COUNT }), denied: aboutAgent(OVER_QUOTA) },
   },
   "config.read_version": {
     ...CONFIG_READ,
     input: takes<{ agentId: string; version: string }>(),
     did: "read a version",
     tried: "read a version",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ version: version("v") }),
+      not_found: aboutAgent({ version: optional(version("v")) }),
+      denied: aboutAgent(OVER_QUOTA),
+    },
   },
   "config.read_effective": {
     ...CONFIG_READ,
     input: takes<{ agentId: string }>(),
     did: "read the policies in force",
     tried: "read the policies in force",
+    actors: CLIENTS,
+    details: { ok: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
   },
   "config.rollback": {
     ...CONFIG_CHANGE,
     input: takes<{ agentId: string; version: string; condition?: VersionCondition }>(),
     did: "rolled back the configuration",
     tried: "roll back the configuration",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ ...CONFIG_MADE, rolled_back_from: version("v") }),
+      not_found: aboutAgent({ version: optional(version("v")) }),
+      conflict: inAgent(VERSION_CONFLICT),
+    },
   },
   "checkpoint.create": {
     ...CHECKPOINT_CHANGE,
@@ -171,6 +338,19 @@ export const OPERATIONS = {
     ocsf: "datastore.create",
     did: "made a checkpoint",
     tried: "make a checkpoint",
+    actors: "kuls",
+    details: {
+      ok: inAgent({
+        ...CHECKPOINT,
+        as_of_seq: COUNT,
+        entry_count: COUNT,
+        label: nullable(TEXT),
+        metadata: OBJECT,
+        ...FOUND,
+      }),
+      blocked: inAgent(REFUSED),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "checkpoint.list": {
     ...DATA_READ,
@@ -182,6 +362,8 @@ export const OPERATIONS = {
     group: "checkpoint_reads",
     did: "listed the checkpoints",
     tried: "list the checkpoints",
+    actors: CLIENTS,
+    details: { ok: aboutAgent({ count: COUNT }), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
   },
   "checkpoint.read": {
     ...DATA_READ,
@@ -191,6 +373,12 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "looked into a checkpoint",
     tried: "look into a checkpoint",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent(CHECKPOINT),
+      not_found: NO_CHECKPOINT,
+      denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
+    },
   },
   "checkpoint.compare": {
     ...DATA_READ,
@@ -201,6 +389,12 @@ export const OPERATIONS = {
     group: "checkpoint_reads",
     did: "compared a checkpoint",
     tried: "compare a checkpoint",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ ...CHECKPOINT, to: optional(id("cp")), count: COUNT }),
+      not_found: NO_CHECKPOINT,
+      denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
+    },
   },
   "checkpoint.restore": {
     ...CHECKPOINT_CHANGE,
@@ -211,6 +405,16 @@ export const OPERATIONS = {
     ocsf: "datastore.update",
     did: "restored a checkpoint",
     tried: "restore a checkpoint",
+    actors: CLIENTS,
+    details: {
+      ok: [
+        inAgent(RESTORED),
+        inAgent({ ...RESTORED, config_version: version("v"), config_digest: HASH, rolled_back_from: version("v") }),
+      ],
+      not_found: NO_CHECKPOINT,
+      blocked: inAgent({ ...CHECKPOINT, ...REFUSED, limit: optional(TEXT) }),
+      denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
+    },
   },
   "checkpoint.delete": {
     ...CHECKPOINT_CHANGE,
@@ -221,6 +425,8 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted a checkpoint",
     tried: "delete a checkpoint",
+    actors: "kuls",
+    details: { ok: inAgent(CHECKPOINT), not_found: NO_CHECKPOINT, denied: inAgent({ ...CHECKPOINT, ...SUSPENDED }) },
   },
   "data.write": {
     ...DATA_CHANGE,
@@ -240,6 +446,19 @@ export const OPERATIONS = {
     ocsf: "datastore.write",
     did: "wrote",
     tried: "write",
+    actors: CLIENTS,
+    details: {
+      allowed: inAgent({
+        key: TEXT,
+        value_digest: HASH,
+        expires_at: optional(TIME),
+        redacted: optional(TRUE),
+        ...FOUND,
+      }),
+      blocked: inAgent({ key: optional(TEXT), ...REFUSED, limit: optional(TEXT), retry_after_seconds: optional(SOME) }),
+      conflict: aboutAgent({ ...KEY, ...VERSION_CONFLICT, ...UNDONE }),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.read": {
     ...DATA_READ,
@@ -249,6 +468,12 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent(KEY),
+      not_found: aboutAgent({ ...KEY, ...UNDONE }),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.read_full": {
     ...DATA_READ,
@@ -258,6 +483,8 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
+    actors: CLIENTS,
+    details: { ok: inAgent(KEY), not_found: aboutAgent(KEY), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
   },
   "data.list": {
     ...DATA_READ,
@@ -273,6 +500,11 @@ export const OPERATIONS = {
     ocsf: "datastore.list",
     did: "listed keys",
     tried: "list keys",
+    actors: CLIENTS,
+    details: {
+      ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT }),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.query": {
     ...DATA_READ,
@@ -287,6 +519,11 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "queried entries",
     tried: "query entries",
+    actors: CLIENTS,
+    details: {
+      ok: aboutAgent({ prefix: redactable(TEXT), filter: optionalRedactable(listOf(listOf(TEXT))), count: COUNT }),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.search": {
     ...DATA_READ,
@@ -303,6 +540,16 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "searched",
     tried: "search",
+    actors: CLIENTS,
+    details: {
+      ok: aboutAgent({
+        prefix: redactable(TEXT),
+        filter: optionalRedactable(listOf(listOf(TEXT))),
+        limit: SOME,
+        count: COUNT,
+      }),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.delete": {
     ...DATA_CHANGE,
@@ -315,6 +562,13 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted",
     tried: "delete",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ key: TEXT }),
+      not_found: aboutAgent({ ...KEY, ...UNDONE }),
+      conflict: aboutAgent({ ...KEY, ...VERSION_CONFLICT, ...UNDONE }),
+      denied: inAgent(SUSPENDED),
+    },
   },
   "data.delete_prefix": {
     ...DATA_CHANGE,
@@ -327,6 +581,13 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted below",
     tried: "delete below",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ prefix: TEXT, count: SOME }),
+      not_found: aboutAgent({ prefix: redactable(TEXT) }),
+      conflict: inAgent({ prefix: TEXT, entries: SOME, ...code("count_mismatch") }),
+      denied: inAgent(SUSPENDED),
+    },
   },
   "data.erase": {
     ...DATA_CHANGE,
@@ -342,6 +603,13 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "erased",
     tried: "erase",
+    actors: "kulc",
+    details: {
+      ok: aboutAgent({ entries: COUNT, versions: COUNT, events: COUNT, erased: listOf(listOf(COUNT)) }),
+      not_found: aboutAgent({}),
+      conflict: aboutAgent(VERSION_CONFLICT),
+      denied: inAgent(SUSPENDED),
+    },
   },
   "data.batch": { kind: "composite", parts: ["data.write", "data.read", "data.delete"], effect: "none" },
   "data.expire": {
@@ -350,6 +618,8 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     group: "data",
     did: "removed expired entries",
+    actors: "s",
+    details: { ok: inAgent({ count: SOME }) },
   },
   "policies.read": {
     ...CONFIG_READ,
@@ -358,12 +628,19 @@ export const OPERATIONS = {
     input: takes<Record<never, never>>(),
     did: "read the workspace's policies",
     tried: "read the workspace's policies",
+    actors: CLIENTS,
+    details: { ok: inOwn({ version: nullable(version("p")) }), denied: inOwn(OVER_QUOTA) },
   },
   "policies.update": {
     ...CONFIG_CHANGE,
     input: takes<{ workspacePolicies: JsonObject; condition?: VersionCondition }>(),
     did: "saved the workspace's policies",
     tried: "save the workspace's policies",
+    actors: CLIENTS,
+    details: {
+      ok: inWorkspace({ version: version("p"), config_digest: HASH }),
+      conflict: inWorkspace(VERSION_CONFLICT),
+    },
   },
   "policies.list_versions": {
     ...CONFIG_READ,
@@ -372,6 +649,8 @@ export const OPERATIONS = {
     input: takes<{ page: Page } & OldestFirst>(),
     did: "listed the versions of the workspace's policies",
     tried: "list the versions of the workspace's policies",
+    actors: CLIENTS,
+    details: { ok: inOwn({ count: COUNT }), denied: inOwn(OVER_QUOTA) },
   },
   "policies.read_version": {
     ...CONFIG_READ,
@@ -380,6 +659,12 @@ export const OPERATIONS = {
     input: takes<{ version: string }>(),
     did: "read a version of the workspace's policies",
     tried: "read a version of the workspace's policies",
+    actors: CLIENTS,
+    details: {
+      ok: inOwn({ version: version("p") }),
+      not_found: inOwn({ version: optional(version("p")) }),
+      denied: inOwn(OVER_QUOTA),
+    },
   },
   "policy.check": {
     ...DATA_READ,
@@ -397,6 +682,14 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "checked a text",
     tried: "check a text",
+    actors: CLIENTS,
+    details: {
+      ok: [
+        ...onText({ allowed: TRUE, redacted: optional(TRUE), ...FOUND, ...UNDER }),
+        ...onText({ allowed: FALSE, blocked_by: TEXT, ...REFUSED, retry_after_seconds: optional(SOME), ...UNDER }),
+      ],
+      denied: [aboutAgent(OVER_QUOTA), inOwn(OVER_QUOTA)],
+    },
   },
   "policy.replay": {
     ...DATA_READ,
@@ -414,6 +707,11 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "replayed policies",
     tried: "replay policies",
+    actors: CLIENTS,
+    details: {
+      ok: onText({ under: oneOf("request"), policies: listOf(TEXT) }),
+      denied: [aboutAgent(OVER_QUOTA), inOwn(OVER_QUOTA)],
+    },
   },
   "audit.query": {
     ...TRAIL_READ,
@@ -421,6 +719,8 @@ export const OPERATIONS = {
     input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & OldestFirst & TrailFilter>(),
     did: "looked at the audit log",
     tried: "look at the audit log",
+    actors: "kulc",
+    details: { ok: onTrail({ ...WINDOW, ...FILTERS, count: COUNT }, ["workspace", "all"]) },
   },
   "audit.read": {
     ...TRAIL_READ,
@@ -428,6 +728,11 @@ export const OPERATIONS = {
     input: takes<{ eventId: string; proof: boolean }>(),
     did: "looked at an event",
     tried: "look at an event",
+    actors: CLIENTS,
+    details: {
+      ok: beside({ event_id: id("aud"), proof: optional(TRUE) }),
+      not_found: inOwn({ event_id: redactable(TEXT) }),
+    },
   },
   "audit.receipt": {
     ...TRAIL_READ,
@@ -435,6 +740,14 @@ export const OPERATIONS = {
     input: takes<{ eventId: string; format?: "tlog-proof" }>(),
     did: "took a receipt",
     tried: "take a receipt",
+    actors: CLIENTS,
+    details: {
+      ok: beside({ event_id: id("aud"), format: optional(oneOf("tlog-proof")) }),
+      not_found: [
+        inOwn({ event_id: redactable(TEXT) }),
+        ...beside({ event_id: id("aud"), format: optional(oneOf("tlog-proof")) }),
+      ],
+    },
   },
   "audit.verify": {
     ...TRAIL_READ,
@@ -443,6 +756,8 @@ export const OPERATIONS = {
     group: "proofs",
     did: "verified the log",
     tried: "verify the log",
+    actors: CLIENTS,
+    details: { ok: onTrail({ valid: FLAG, chain_intact: FLAG, events_checked: COUNT }), not_found: aboutAgent({}) },
   },
   "audit.export": {
     ...TRAIL_READ,
@@ -458,6 +773,24 @@ export const OPERATIONS = {
     group: "proofs",
     did: "exported the log",
     tried: "export the log",
+    actors: "kulc",
+    details: {
+      ok: [
+        ...onTrail({
+          format: EXPORTED,
+          ...WINDOW,
+          event_count: COUNT,
+          first: EDGE,
+          last: EDGE,
+          tree_root: HASH,
+          restores: COUNT,
+          pruned_before: optional(SOME),
+        }),
+        ...onTrail({ format: EXPORTED, ...WINDOW, received: SOME }),
+        ...onTrail({ format: oneOf("csv", "cloudevents", "ocsf"), ...WINDOW, ...FILTERS }),
+      ],
+      not_found: aboutAgent({ format: EXPORTED }),
+    },
   },
   "audit.stream": {
     ...TRAIL_READ,
@@ -465,6 +798,11 @@ export const OPERATIONS = {
     input: takes<{ scope: AuditScope; after?: string; filter?: TrailFilter }>(),
     did: "watched the log",
     tried: "watch the log",
+    actors: CLIENTS,
+    details: {
+      ok: onTrail({ ...FILTERS, after: optional(id("aud")) }),
+      not_found: onTrail({ ...FILTERS, after: id("aud") }),
+    },
   },
   "audit.activity": {
     ...TRAIL_READ,
@@ -478,6 +816,8 @@ export const OPERATIONS = {
     }>(),
     did: "looked at the activity",
     tried: "look at the activity",
+    actors: CLIENTS,
+    details: { ok: onTrail({ interval: oneOf("minute", "hour", "day"), start_time: TIME, end_time: TIME }) },
   },
   "audit.seal": { ...SEALS_READ, kind: "inspection" },
   "audit.key": { ...SEALS_READ, kind: "inspection" },
@@ -495,6 +835,17 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     did: "made a sink",
     tried: "make a sink",
+    actors: "kulc",
+    details: {
+      ok: onSink({
+        type: oneOf("webhook", "syslog", "otlp", "splunk_hec", "file"),
+        receiver: nullable(TEXT),
+        ...SINK_SHOWN,
+        start: either(COUNT, oneOf("now", "beginning")),
+        created_at: TIME,
+        settings_digest: HASH,
+      }),
+    },
   },
   "sink.change": {
     ...SINK_CHANGE,
@@ -503,6 +854,18 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     did: "changed a sink",
     tried: "change a sink",
+    actors: "kulcs",
+    details: {
+      ok: onSink({
+        changed: listOf(TEXT),
+        receiver: optional(nullable(TEXT)),
+        format: optional(SINK_SHOWN.format),
+        filter: optional(SINK_SHOWN.filter),
+        include_details: optional(FLAG),
+        enabled: optional(FLAG),
+        settings_digest: HASH,
+      }),
+    },
   },
   "sink.rotate": {
     ...SINK_CHANGE,
@@ -511,6 +874,8 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     did: "gave a sink new signing keys",
     tried: "give a sink new signing keys",
+    actors: "kulc",
+    details: { ok: onSink({ old_keys_until: TIME, settings_digest: HASH }) },
   },
   "sink.remove": {
     ...SINK_CHANGE,
@@ -519,6 +884,8 @@ export const OPERATIONS = {
     ocsf: "entity.delete",
     did: "removed a sink",
     tried: "remove a sink",
+    actors: "kulc",
+    details: { ok: onSink({ position: nullable(COUNT) }) },
   },
   "sink.test": {
     ...SINK_CHANGE,
@@ -527,14 +894,34 @@ export const OPERATIONS = {
     ocsf: "entity.other",
     did: "tested a sink",
     tried: "test a sink",
+    actors: "kulc",
+    details: { ok: onSink({}) },
   },
-  "audit.prune": { ...UPKEEP, effect: "prune", ocsf: "api.delete", group: "workspace", did: "pruned the log" },
+  "audit.prune": {
+    ...UPKEEP,
+    effect: "prune",
+    ocsf: "api.delete",
+    group: "workspace",
+    did: "pruned the log",
+    actors: "c",
+    details: {
+      ok: inOwn({
+        before_seq: COUNT,
+        before_time: TIME,
+        events: COUNT,
+        export_digest: HASH,
+        kept: only({ events: COUNT, events_digest: HASH, versions: COUNT, checkpoints: COUNT, rows_digest: HASH }),
+      }),
+    },
+  },
   "agent.list": {
     ...TRAIL_READ,
     kind: "inquiry",
     input: takes<{ prefix: string; contains?: string; page: Page }>(),
     did: "listed the agents",
     tried: "list the agents",
+    actors: CLIENTS,
+    details: { ok: inOwn({ prefix: redactable(TEXT), contains: optionalRedactable(TEXT), count: COUNT }) },
   },
   "agent.read": {
     ...TRAIL_READ,
@@ -543,6 +930,8 @@ export const OPERATIONS = {
     ocsf: "entity.read",
     did: "looked at the agent",
     tried: "look at the agent",
+    actors: CLIENTS,
+    details: { ok: inAgent({}), not_found: aboutAgent({}) },
   },
   "agent.suspend": {
     ...SUSPENSION,
@@ -560,7 +949,23 @@ export const OPERATIONS = {
     did: "resumed the agent",
     tried: "resume the agent",
   },
-  "dashboard.view": { ...UPKEEP, effect: "none", ocsf: "api.read", group: "watching", did: "looked at" },
+  "dashboard.view": {
+    ...UPKEEP,
+    effect: "none",
+    ocsf: "api.read",
+    group: "watching",
+    did: "looked at",
+    actors: "u",
+    details: (() => {
+      const looked = inOwn({
+        agent_id: optional(TEXT),
+        operation: TEXT,
+        entry: optional(id("aud")),
+        checkpoint_id: optional(TEXT),
+      });
+      return { ok: looked, not_found: looked };
+    })(),
+  },
   "workspace.create": {
     ...UPKEEP,
     effect: "none",
@@ -568,6 +973,16 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "workspace",
     did: "made the workspace",
+    actors: "ucs",
+    details: {
+      ok: inOwn({
+        format: oneOf("governd.audit/1"),
+        name: TEXT,
+        origin: TEXT,
+        signing_key: HASH,
+        workspace_id: id("ws"),
+      }),
+    },
   },
   "seal.rotate_key": {
     ...UPKEEP,
@@ -575,6 +990,8 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "changed the sealing key",
+    actors: "c",
+    details: { ok: inOwn({ origin: TEXT, signing_key: HASH }) },
   },
   "log.restore": {
     ...UPKEEP,
@@ -582,6 +999,24 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "restored the workspace from a backup",
+    actors: "c",
+    details: {
+      ok: inOwn({
+        head_seq: COUNT,
+        head_hash: HASH,
+        backup_created_at: TIME,
+        backup_digest: HASH,
+        origin: TEXT,
+        previous_origin: TEXT,
+        signing_key: HASH,
+        last_seal: nullable(only(TREE_HEAD)),
+        lost_seals: listOf(only({ origin: TEXT, ...TREE_HEAD })),
+        lost_through: nullable(COUNT),
+        links_revoked_at: TIME,
+        rows_left_out: listOf(only({ table: TEXT, id: TEXT })),
+        workspaces_left_out: optional(listOf(id("ws"))),
+      }),
+    },
   },
   "workspace.change": {
     ...ACCOUNT,
@@ -589,32 +1024,95 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "changed who needs a second factor",
+    actors: "u",
+    details: { ok: inWorkspace({ second_factor_since: nullable(TIME) }) },
   },
-  "key.create": { ...ACCOUNT, control: "create_key", ocsf: "entity.create", group: "keys", did: "made an API key" },
+  "key.create": {
+    ...ACCOUNT,
+    control: "create_key",
+    ocsf: "entity.create",
+    group: "keys",
+    did: "made an API key",
+    actors: "uc",
+    details: { ok: inWorkspace(KEY_MADE) },
+  },
   "key.change": {
     ...ACCOUNT,
     control: "change_key",
     ocsf: "entity.update",
     group: "keys",
     did: "changed the networks of an API key",
+    actors: "uc",
+    details: { ok: inWorkspace({ key_id: id("key"), networks: nullable(listOf(TEXT)) }) },
   },
-  "key.revoke": { ...ACCOUNT, control: "revoke_key", ocsf: "entity.delete", group: "keys", did: "revoked an API key" },
-  "key.rotate": { ...ACCOUNT, control: "rotate_key", ocsf: "entity.update", group: "keys", did: "rotated an API key" },
-  "member.invite": { ...ACCOUNT, control: "invite", ocsf: "entity.create", group: "members", did: "invited a member" },
+  "key.revoke": {
+    ...ACCOUNT,
+    control: "revoke_key",
+    ocsf: "entity.delete",
+    group: "keys",
+    did: "revoked an API key",
+    actors: "uc",
+    details: { ok: inWorkspace({ key_id: id("key"), revoked_at: TIME }) },
+  },
+  "key.rotate": {
+    ...ACCOUNT,
+    control: "rotate_key",
+    ocsf: "entity.update",
+    group: "keys",
+    did: "rotated an API key",
+    actors: "uc",
+    details: { ok: inWorkspace({ ...KEY_MADE, replaces: id("key"), replaced_expires_at: TIME }) },
+  },
+  "member.invite": {
+    ...ACCOUNT,
+    control: "invite",
+    ocsf: "entity.create",
+    group: "members",
+    did: "invited a member",
+    actors: "u",
+    details: {
+      ok: inWorkspace({
+        invitation_id: id("inv"),
+        link_digest: HASH,
+        role: ROLE,
+        label: nullable(TEXT),
+        created_at: TIME,
+        expires_at: TIME,
+      }),
+    },
+  },
   "member.uninvite": {
     ...ACCOUNT,
     control: "uninvite",
     ocsf: "entity.delete",
     group: "members",
     did: "withdrew an invitation",
+    actors: "u",
+    details: { ok: inWorkspace({ invitation_id: id("inv"), revoked_at: TIME }) },
   },
-  "member.join": { ...ACCOUNT, control: "join", ocsf: "group.add_user", group: "members", did: "joined" },
+  "member.join": {
+    ...ACCOUNT,
+    control: "join",
+    ocsf: "group.add_user",
+    group: "members",
+    did: "joined",
+    actors: "uc",
+    details: {
+      ok: [
+        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, invitation_id: id("inv"), joined_at: TIME })),
+        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, invitation_id: NULL, issuer: TEXT, joined_at: TIME })),
+        by("c", inInstallation({ ...OPERATOR, joined_at: TIME })),
+      ],
+    },
+  },
   "member.change": {
     ...ACCOUNT,
     control: "change_role",
     ocsf: "entity.update",
     group: "members",
     did: "changed a member's role",
+    actors: "u",
+    details: { ok: inWorkspace({ ...MEMBER, role_before: ROLE }) },
   },
   "member.remove": {
     ...ACCOUNT,
@@ -622,55 +1120,171 @@ export const OPERATIONS = {
     ocsf: "group.remove_user",
     group: "members",
     did: "removed a member",
+    actors: "uc",
+    details: { ok: [by("u", inWorkspace(MEMBER)), by("c", inInstallation(OPERATOR))] },
   },
-  "account.create": { ...OWN_ACCOUNT, ocsf: "account.create", did: "made an account" },
+  "account.create": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.create",
+    did: "made an account",
+    actors: "u",
+    details: {
+      ok: [
+        inInstallation({ ...OWNER, link_id: nullable(id("inv")), joined_workspace_id: nullable(id("ws")), ...ADDRESS }),
+        inInstallation({ ...OWNER, link_id: NULL, joined_workspace_id: NULL, issuer: TEXT, subject: TEXT, ...ADDRESS }),
+      ],
+    },
+  },
   "account.sign_in": {
     ...OWN_ACCOUNT,
     ocsf: "authentication.logon",
     group: "sign_ins",
     did: "signed in",
     tried: "sign in",
+    actors: "us",
+    details: {
+      ok: by(
+        "u",
+        inInstallation({
+          ...OWNER,
+          second_factor: nullable(oneOf("totp", "recovery_code", "passkey")),
+          known_device: FLAG,
+          issuer: optional(TEXT),
+          ...ADDRESS,
+        }),
+      ),
+      denied: by(
+        "s",
+        inInstallation({
+          attempts: SOME,
+          account_id: nullable(id("usr")),
+          accounts: optional(listOf(id("usr"))),
+          unknown_account: COUNT,
+          reasons: mapOf(SOME),
+          since: optional(TIME),
+          until: optional(TIME),
+          ...ADDRESS,
+        }),
+      ),
+    },
   },
-  "account.end_sessions": { ...OWN_ACCOUNT, ocsf: "authentication.logoff", group: "sign_ins", did: "ended sessions" },
-  "account.change_password": { ...OWN_ACCOUNT, ocsf: "account.change_password", did: "changed the password" },
-  "account.rename": { ...OWN_ACCOUNT, ocsf: "account.other", did: "changed the name" },
+  "account.end_sessions": {
+    ...OWN_ACCOUNT,
+    ocsf: "authentication.logoff",
+    group: "sign_ins",
+    did: "ended sessions",
+    actors: "us",
+    details: {
+      ok: [
+        by("u", inInstallation({ ...OWNER, sessions: COUNT, own: FLAG })),
+        by("s", inInstallation({ ...OWNER, sessions: COUNT, own: FALSE, issuer: TEXT })),
+      ],
+    },
+  },
+  "account.change_password": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.change_password",
+    did: "changed the password",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
+  "account.rename": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.other",
+    did: "changed the name",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
   "account.reset_password": {
     ...OWN_ACCOUNT,
     control: "end_factors",
     ocsf: "account.reset_password",
     did: "set a password with a link",
+    actors: "u",
+    details: { ok: inInstallation({ ...OWNER, link_id: id("inv"), second_factor_ended: FLAG, ...ADDRESS }) },
   },
-  "account.begin_totp": { ...OWN_ACCOUNT, ocsf: "account.other", did: "started a second factor" },
-  "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },
-  "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
+  "account.begin_totp": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.other",
+    did: "started a second factor",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
+  "account.confirm_totp": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.enable_factor",
+    did: "confirmed the second factor",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
+  "account.disable_totp": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.disable_factor",
+    did: "ended the second factor",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
   "account.add_passkey": {
     ...OWN_ACCOUNT,
     control: "add_passkey",
     ocsf: "account.enable_factor",
     did: "added a passkey",
+    actors: "u",
+    details: {
+      ok: inInstallation({ ...OWNER, passkey_id: id("pky"), host: TEXT, created_at: TIME, credential_digest: HASH }),
+    },
   },
   "account.remove_passkey": {
     ...OWN_ACCOUNT,
     control: "remove_passkey",
     ocsf: "account.disable_factor",
     did: "removed a passkey",
+    actors: "u",
+    details: { ok: inInstallation({ ...OWNER, passkey_id: id("pky") }) },
   },
-  "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
+  "account.renew_codes": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.other",
+    did: "made new recovery codes",
+    actors: "u",
+    details: { ok: inInstallation(OWNER) },
+  },
   "account.create_workspace": {
     ...OWN_ACCOUNT,
     control: "name_workspace",
     ocsf: "entity.create",
     group: "workspace",
     did: "made a workspace",
+    actors: "uc",
+    details: {
+      ok: [
+        by("u", inInstallation({ ...OWNER, created_workspace_id: id("ws") })),
+        by("c", inInstallation({ account_id: NULL, created_workspace_id: id("ws") })),
+      ],
+    },
   },
-  "account.link_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "linked the account to the issuer" },
-  "account.unlink_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "ended the link to the issuer" },
+  "account.link_identity": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.other",
+    did: "linked the account to the issuer",
+    actors: "u",
+    details: { ok: inInstallation({ ...OWNER, issuer: TEXT, subject: TEXT }) },
+  },
+  "account.unlink_identity": {
+    ...OWN_ACCOUNT,
+    ocsf: "account.other",
+    did: "ended the link to the issuer",
+    actors: "u",
+    details: { ok: inInstallation({ ...OWNER, issuer: TEXT }) },
+  },
   "account.require_issuer": {
     ...UPKEEP,
     effect: "none",
     ocsf: "entity.update",
     group: "accounts",
     did: "chose whether people sign in by the issuer only",
+    actors: "c",
+    details: { ok: inInstallation({ only: FLAG }) },
   },
   "account.link": {
     ...UPKEEP,
@@ -678,6 +1292,18 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "accounts",
     did: "made a link for a person",
+    actors: "c",
+    details: {
+      ok: inInstallation({
+        link_id: id("inv"),
+        kind: oneOf("setup", "invitation", "reset"),
+        account_id: nullable(id("usr")),
+        second_factor_ends: FLAG,
+        invited_workspace_id: nullable(id("ws")),
+        role: nullable(ROLE),
+        expires_at: TIME,
+      }),
+    },
   },
 } as const satisfies Record<string, Facts>;
 

@@ -39,6 +39,141 @@ FORMS = {  # the 14 members of an event; None stands for an integer
 NULLABLE = {"agent_id", "blocked_by", "config_version"}
 
 
+# What an event can be: operations, actors, result, chain, and the form of the details (docs/audit-format.md, "Forms of details").
+OPERATIONS = """
+config.read config.read_version | kul | ok | a | {version: v1}
+config.read audit.verify agent.read agent.suspend agent.resume | kul | not_found | n | {}
+config.read config.list_versions config.read_version config.read_effective checkpoint.list data.write data.read data.read_full data.list data.query data.search policy.check policy.replay | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+config.update | kul | ok | a | {version: v1, config_digest: hash}
+config.update | kul | conflict | n | {code: "version_conflict"}
+config.list_versions checkpoint.list | kul | ok | n | {count: count}
+config.read_version config.rollback | kul | not_found | n | {version?: v1}
+config.read_effective | kul | ok | n | {}
+config.rollback | kul | ok | a | {version: v1, config_digest: hash, rolled_back_from: v1}
+config.rollback | kul | conflict | a | {code: "version_conflict"}
+checkpoint.create | kuls | ok | a | {checkpoint_id: cp_, as_of_seq: count, entry_count: count, label: text or null, metadata: object, findings?: findings, excepted?: {*: some}}
+checkpoint.create | kuls | blocked | a | {findings: findings, excepted?: {*: some}}
+checkpoint.create | kuls | denied | a | {code: "agent_suspended"}
+checkpoint.create | kuls | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+checkpoint.list data.write data.read data.read_full data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
+checkpoint.read | kul | ok | a | {checkpoint_id: cp_}
+checkpoint.read checkpoint.compare checkpoint.restore | kul | not_found | o | {checkpoint_id~: text}
+checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
+checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+checkpoint.read checkpoint.compare checkpoint.restore policies.read policies.list_versions policies.read_version policy.check policy.replay | kul | denied | o | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+checkpoint.compare | kul | ok | a | {checkpoint_id: cp_, to?: cp_, count: count}
+checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}}
+checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}, config_version: v1, config_digest: hash, rolled_back_from: v1}
+checkpoint.restore | kul | blocked | a | {checkpoint_id: cp_, findings: findings, excepted?: {*: some}, limit?: text}
+checkpoint.delete | kuls | ok | a | {checkpoint_id: cp_}
+checkpoint.delete | kuls | not_found | o | {checkpoint_id~: text}
+checkpoint.delete | kuls | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
+data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: time, redacted?: true, findings?: findings, excepted?: {*: some}}
+data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
+data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
+data.read data.read_full | kul | ok | a | {key~: text}
+data.read data.delete | kul | not_found | n | {key~: text, undone?: true}
+data.read_full | kul | not_found | n | {key~: text}
+data.list | kul | ok | n | {prefix~: text, count: count}
+data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count}
+data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, count: count}
+data.delete | kul | ok | a | {key: text}
+data.delete_prefix | kul | ok | a | {prefix: text, count: some}
+data.delete_prefix | kul | not_found | n | {prefix~: text}
+data.delete_prefix | kul | conflict | a | {prefix: text, entries: some, code: "count_mismatch"}
+data.erase | kulc | ok | n | {entries: count, versions: count, events: count, erased: [[count]]}
+data.erase | kulc | not_found | n | {}
+data.erase | kulc | conflict | n | {code: "version_conflict"}
+data.erase | kulc | denied | a | {code: "agent_suspended"}
+data.expire | s | ok | a | {count: some}
+policies.read | kul | ok | o | {version: p1 or null}
+policies.update | kul | ok | w | {version: p1, config_digest: hash}
+policies.update | kul | conflict | w | {code: "version_conflict"}
+policies.list_versions | kul | ok | o | {count: count}
+policies.read_version | kul | ok | o | {version: p1}
+policies.read_version | kul | not_found | o | {version?: p1}
+policy.check | kul | ok | n | {allowed: true, redacted?: true, findings?: findings, excepted?: {*: some}, under: "agent" or "request"}
+policy.check | kul | ok | o | {allowed: true, redacted?: true, findings?: findings, excepted?: {*: some}, under: "agent" or "request", policies_version?: p1}
+policy.check | kul | ok | n | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request"}
+policy.check | kul | ok | o | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request", policies_version?: p1}
+policy.replay | kul | ok | n | {under: "request", policies: [text]}
+policy.replay | kul | ok | o | {under: "request", policies: [text], policies_version?: p1}
+audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.read | kul | ok | a | {event_id: aud_, proof?: true}
+audit.read | kul | ok | o | {event_id: aud_, proof?: true}
+audit.read audit.receipt | kul | not_found | o | {event_id~: text}
+audit.receipt | kul | ok | a | {event_id: aud_, format?: "tlog-proof"}
+audit.receipt | kul | ok | o | {event_id: aud_, format?: "tlog-proof"}
+audit.receipt | kul | not_found | a | {event_id: aud_, format?: "tlog-proof"}
+audit.receipt | kul | not_found | o | {event_id: aud_, format?: "tlog-proof"}
+audit.verify | kul | ok | n | {valid: flag, chain_intact: flag, events_checked: count}
+audit.verify | kul | ok | o | {scope: "workspace", valid: flag, chain_intact: flag, events_checked: count}
+audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
+audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
+audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: some}
+audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: some}
+audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | not_found | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf"}
+audit.stream | kul | ok | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | ok | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.activity | kul | ok | n | {interval: "minute" or "hour" or "day", start_time: time, end_time: time}
+audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour" or "day", start_time: time, end_time: time}
+sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", created_at: time, settings_digest: hash}
+sink.create | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", created_at: time, settings_digest: hash}
+sink.change | kulcs | ok | w | {sink_id: snk_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest: hash}
+sink.change | kulcs | ok | i | {sink_id: snk_, sink_workspace_id: ws_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest: hash}
+sink.rotate | kulc | ok | w | {sink_id: snk_, old_keys_until: time, settings_digest: hash}
+sink.rotate | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, old_keys_until: time, settings_digest: hash}
+sink.remove | kulc | ok | w | {sink_id: snk_, position: count or null}
+sink.remove | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, position: count or null}
+sink.test | kulc | ok | w | {sink_id: snk_}
+sink.test | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_}
+audit.prune | c | ok | o | {before_seq: count, before_time: time, events: count, export_digest: hash, kept: {events: count, events_digest: hash, versions: count, checkpoints: count, rows_digest: hash}}
+agent.list | kul | ok | o | {prefix~: text, contains?~: text, count: count}
+agent.read | kul | ok | a | {}
+agent.suspend agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
+agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
+dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
+dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
+workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, signing_key: hash, workspace_id: ws_}
+seal.rotate_key | c | ok | o | {origin: text, signing_key: hash}
+log.restore | c | ok | o | {head_seq: count, head_hash: hash, backup_created_at: time, backup_digest: hash, origin: text, previous_origin: text, signing_key: hash, last_seal: {size: count, root: hash} or null, lost_seals: [{origin: text, size: count, root: hash}], lost_through: count or null, links_revoked_at: time, rows_left_out: [{table: text, id: text}], workspaces_left_out?: [ws_]}
+workspace.change | u | ok | w | {second_factor_since: time or null}
+key.create | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, created_at: time, expires_at: time or null}
+key.change | uc | ok | w | {key_id: key_, networks: [text] or null}
+key.revoke | uc | ok | w | {key_id: key_, revoked_at: time}
+key.rotate | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, created_at: time, expires_at: time or null, replaces: key_, replaced_expires_at: time}
+member.invite | u | ok | w | {invitation_id: inv_, link_digest: hash, role: "owner" or "member" or "auditor", label: text or null, created_at: time, expires_at: time}
+member.uninvite | u | ok | w | {invitation_id: inv_, revoked_at: time}
+member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_, joined_at: time}
+member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: null, issuer: text, joined_at: time}
+member.join | c | ok | i | {account_id: usr_, role: "auditor", joined_at: time}
+member.change | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text, role_before: "owner" or "member" or "auditor"}
+member.remove | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text}
+member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
+account.create | u | ok | i | {account_id: usr_, link_id: inv_ or null, joined_workspace_id: ws_ or null, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.create | u | ok | i | {account_id: usr_, link_id: null, joined_workspace_id: null, issuer: text, subject: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.sign_in | u | ok | i | {account_id: usr_, second_factor: "totp" or "recovery_code" or "passkey" or null, known_device: flag, issuer?: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.sign_in | s | denied | i | {attempts: some, account_id: usr_ or null, accounts?: [usr_], unknown_account: count, reasons: {*: some}, since?: time, until?: time, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.end_sessions | u | ok | i | {account_id: usr_, sessions: count, own: flag}
+account.end_sessions | s | ok | i | {account_id: usr_, sessions: count, own: false, issuer: text}
+account.change_password account.rename account.begin_totp account.confirm_totp account.disable_totp account.renew_codes | u | ok | i | {account_id: usr_}
+account.reset_password | u | ok | i | {account_id: usr_, link_id: inv_, second_factor_ended: flag, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.add_passkey | u | ok | i | {account_id: usr_, passkey_id: pky_, host: text, created_at: time, credential_digest: hash}
+account.remove_passkey | u | ok | i | {account_id: usr_, passkey_id: pky_}
+account.create_workspace | u | ok | i | {account_id: usr_, created_workspace_id: ws_}
+account.create_workspace | c | ok | i | {account_id: null, created_workspace_id: ws_}
+account.link_identity | u | ok | i | {account_id: usr_, issuer: text, subject: text}
+account.unlink_identity | u | ok | i | {account_id: usr_, issuer: text}
+account.require_issuer | c | ok | i | {only: flag}
+account.link | c | ok | i | {link_id: inv_, kind: "setup" or "invitation" or "reset", account_id: usr_ or null, second_factor_ends: flag, invited_workspace_id: ws_ or null, role: "owner" or "member" or "auditor" or null, expires_at: time}
+"""
+
+
 # Operations whose details an erasure can destroy; those of all others are always there.
 ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.write"}
 
@@ -155,10 +290,228 @@ def check_event(event):
                 isinstance(value, str) and re.fullmatch(form, value, re.ASCII) is not None
             )
         require(good, "event_malformed", f"{name} has the wrong type or form")
-    year, month, day = (int(part) for part in event["timestamp"][:10].split("-"))
-    days = calendar.monthrange(year or 4, month)[1]  # the year 0 is a leap year
-    require(day <= days, "event_malformed", "the timestamp is no day")
+    require(is_day(event["timestamp"]), "event_malformed", "the timestamp is no day")
     return jcs(event).encode()
+
+
+def is_day(timestamp):
+    """Whether the month of a time has its day."""
+    year, month, day = (int(part) for part in timestamp[:10].split("-"))
+    return day <= calendar.monthrange(year or 4, month)[1]  # the year 0 is a leap year
+
+
+PATTERNS = {
+    "hash": "[0-9a-f]{64}",
+    "agent": "[A-Za-z0-9._:@~-]{1,128}",
+    "time": FORMS["timestamp"],
+    "trace": "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    "v1": "v[1-9][0-9]{0,15}",
+    "p1": "p[1-9][0-9]{0,15}",
+}
+NAMED = {
+    "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
+    "edge": "{seq: count, agent_seq: count, hash: hash}",
+    "workload": "{issuer: text, subject: text}",
+}
+
+
+def read_form(text):
+    """The form of a value, as a function that says whether a value has it. An object's members are its attribute."""
+    tokens = re.findall(r'"[^"]*"|[a-z_0-9]+[?~]*|[][{}:,*]', text)
+
+    def several():
+        forms = [one()]
+        while tokens[:1] == ["or"]:
+            tokens.pop(0)
+            forms.append(one())
+        return forms[0] if len(forms) == 1 else lambda value: any(form(value) for form in forms)
+
+    def one():
+        token = tokens.pop(0)
+        if token == "[":
+            item = several()
+            tokens.pop(0)  # the closing bracket
+            return lambda value: isinstance(value, list) and all(map(item, value))
+        if token == "{":
+            return members()
+        return simple(token)
+
+    def members():
+        named = {}
+        while tokens[0] != "}":
+            name = tokens.pop(0)
+            tokens.pop(0)  # the colon
+            named[name.rstrip("?~")] = (name[len(name.rstrip("?~")) :], several())
+            if tokens[0] == ",":
+                tokens.pop(0)
+        tokens.pop(0)
+        if set(named) == {"*"}:
+            return lambda value: isinstance(value, dict) and all(map(named["*"][1], value.values()))
+        form = lambda value: isinstance(value, dict) and not members_problem(value, named)
+        form.members = named
+        return form
+
+    return several()
+
+
+def simple(name):
+    if name.startswith('"'):
+        return lambda value: value == name[1:-1]
+    if name in NAMED:
+        return read_form(NAMED[name])
+    if name.endswith("_") or name in PATTERNS:
+        pattern = PATTERNS.get(name, name + TYPEID)
+        good = lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+        return (lambda value: good(value) and is_day(value)) if name == "time" else good
+    return {
+        "text": lambda value: isinstance(value, str),
+        "count": is_count,
+        "some": lambda value: is_count(value) and value > 0,
+        "flag": lambda value: isinstance(value, bool),
+        "true": lambda value: value is True,
+        "false": lambda value: value is False,
+        "null": lambda value: value is None,
+        "object": lambda value: isinstance(value, dict),
+    }[name]
+
+
+def members_problem(value, members):
+    """The name of a member that is missing, unknown or of another type; None when an object has exactly its members."""
+    marks = {name: mark for name, (mark, _) in members.items()}
+    absent = {name for name, mark in marks.items() if name not in value}
+    redacted = value.get("redacted") is True and "redacted" not in members and any("~" in marks[name] for name in absent)
+    for name, said in value.items():
+        if not (redacted if name == "redacted" and name not in members else name in members and members[name][1](said)):
+            return name
+    return next((name for name in absent if marks[name] == "" or (marks[name] == "~" and not redacted)), None)
+
+
+def read_operations():
+    """By operation and result, the forms of details with the actors and the chain of each."""
+    forms = {}
+    for line in OPERATIONS.strip().splitlines():
+        names, actors, result, chain, members = (part.strip() for part in line.split(" | "))
+        for name in names.split():
+            forms.setdefault(name, {}).setdefault(result, []).append((actors, chain, read_form(members).members))
+    return forms
+
+
+def is_in(chain, event, installation):
+    """Whether events of a chain can be in the chain of this event. `installation` is None where it is not known."""
+    if event["agent_id"] is not None:
+        return chain in "an" and not installation
+    return {"a": False, "n": True, "o": True, "w": installation is not True, "i": installation is not False}[chain]
+
+
+def check_form(event, said, installation):
+    """An event by itself: its result, its actor, its chain, and the members of its details."""
+    where, agent, actor = f"seq {event['seq']}", event["agent_id"], event["actor"]
+    results = KNOWN.get(event["operation"])
+    require(results is not None, "operation_unknown", f"{where}: there is no such operation", event["seq"])
+    fits = event["result"] in results and (event["result"] == "blocked") == (event["blocked_by"] is not None)
+    require(fits, "result_impossible", f"{where}: the operation never ends like this", event["seq"])
+    forms = [form for form in results[event["result"]] if is_in(form[1], event, installation)]
+    require(forms, "chain_impossible", f"{where}: the operation is never recorded in this chain", event["seq"])
+    kind = {"wid": "l", "cli": "c", "system": "s"}.get(actor.split("_")[0], actor[0])
+    forms = [form for form in forms if kind in form[0]]
+    require(forms, "actor_impossible", f"{where}: nobody of this kind can be its actor", event["seq"])
+    if said is None:
+        return
+    problems = [members_problem(said, {**shared_members(event, kind, chain, said), **members}) for _, chain, members in forms]
+    require(None in problems, "details_invalid", f"{where}: the details have not the form of this operation and result", event["seq"])
+
+
+def shared_members(event, kind, chain, said):
+    """The members that details of every operation have where they apply."""
+    shared = {"client": ("?", simple("text")), "trace": ("?", simple("trace"))} if kind in "kul" else {}
+    if kind == "l":
+        shared["workload"] = ("", simple("workload"))
+    if event["agent_id"] is None and chain == "n":
+        shared["agent_id"] = ("", simple("text"))
+    if depends_on_policies(event, said):
+        shared["policies_version"] = ("?", simple("p1"))
+    return shared
+
+
+def depends_on_policies(event, said):
+    about = event["agent_id"] is not None or "agent_id" in said or said.get("redacted") is True
+    return about or event["operation"] == "policy.check"
+
+
+def version_number(version):
+    """The number of a version such as v3 or p3; 0 for none."""
+    return int(version[1:]) if isinstance(version, str) else 0
+
+
+class Premises:
+    """What operations need before them and leave behind. What is None is not known, and is learned from the first event."""
+
+    def __init__(self, single):
+        self.single = single  # whether there is one agent's chain alone, which does not show the workspace's policies
+        self.policies, self.installation, self.agents = None, None, {}
+
+    def take(self, event, said):
+        seq, agent, operation = event["seq"], event["agent_id"], event["operation"]
+        if seq == 0:
+            self.policies, self.installation = 0, event["actor"] == "system"
+        check_form(event, said, self.installation)
+        known = event["agent_seq"] == 1
+        of = self.agents.setdefault(agent, {"config": 0 if known else None, "suspended": False if known else None, "checkpoints": set() if known else None})
+        version = version_number(event["config_version"])
+        self.need(of["config"] in (None, version), seq, "config_version is not the version in force")
+        of["config"] = version
+        if said is not None:
+            if not self.single:
+                stated = version_number(said.get("policies_version"))
+                policies = self.policies if depends_on_policies(event, said) else 0
+                self.need(policies in (None, stated), seq, "policies_version is not the version in force")
+                self.policies = stated if depends_on_policies(event, said) else self.policies
+            if agent is not None or operation.startswith("policies."):
+                self.need(self.fits_versions(operation, event["result"], said, version, seq), seq, "there is no such version or position")
+        if event["result"] == "ok":
+            self.follow(event, said, of, version)
+
+    def need(self, condition, seq, words):
+        require(condition, "operation_impossible", f"seq {seq}: {words}", seq)
+
+    def fits_versions(self, operation, result, said, version, seq):
+        named = version_number(said.get("version"))
+        if result == "not_found":
+            if operation == "config.read":
+                return version == 0
+            reads = ("config.read_version", "config.rollback", "policies.read_version")
+            return operation not in reads or named == 0 or named > version
+        if result != "ok":
+            return True
+        if operation in ("config.read", "policies.read"):
+            return named == version
+        if operation in ("config.read_version", "policies.read_version"):
+            return named <= version
+        if operation in ("config.update", "config.rollback", "policies.update"):
+            return named == version + 1 and version_number(said.get("rolled_back_from")) <= version
+        if operation == "checkpoint.create":
+            return said["as_of_seq"] == seq
+        if operation == "checkpoint.restore" and "config_version" in said:
+            return version_number(said["config_version"]) == version + 1 and version_number(said["rolled_back_from"]) <= version
+        return True
+
+    def follow(self, event, said, of, version):
+        operation, seq, checkpoints = event["operation"], event["seq"], of["checkpoints"]
+        if operation in ("config.update", "config.rollback", "policies.update") or (operation == "checkpoint.restore" and "config_version" in said):
+            of["config"] = version + 1
+        if operation == "policies.update":
+            self.policies = version + 1
+        if operation.startswith("checkpoint.") and "checkpoint_id" in said and checkpoints is not None:
+            made = {"checkpoint.create": "checkpoint_id", "checkpoint.restore": "safety_checkpoint_id"}.get(operation)
+            needed = [said[name] for name in ("checkpoint_id", "to") if name in said and name != made]
+            self.need(all(name in checkpoints for name in needed), seq, "there is no such checkpoint of this agent")
+            self.need(made is None or said[made] not in checkpoints, seq, "there is such a checkpoint already")
+            checkpoints |= {said[made]} if made else set()
+            checkpoints -= {said["checkpoint_id"]} if operation == "checkpoint.delete" else set()
+        if operation in ("agent.suspend", "agent.resume"):
+            before = said["state_before"] == "suspended"
+            self.need(of["suspended"] in (None, before), seq, "the agent was not in the state that is stated")
+            of["suspended"] = operation == "agent.suspend"
 
 
 def node(left, right):
@@ -618,6 +971,7 @@ class Log:
         self.later = []  # erasures after the last event: (ranges, proved)
         self.keys = []  # (seq, details) of events that name a sealing key
         self.control = []  # events about rows of control.db
+        self.premises = Premises(not whole)
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
     def add(self, canonical, details_text, salt, stored_hash, row=None, later=tuple):
@@ -635,7 +989,7 @@ class Log:
         require(row in (None, seq), "row_mismatch", f"seq {row}: the row has another number", seq)
         genesis = (event["operation"], agent, place, event["previous_hash"], event["result"]) == ("workspace.create", None, 1, ZEROS, "ok")
         require(genesis if seq == 0 else event["operation"] != "workspace.create", "genesis_invalid", f"seq {seq}: the genesis is not where it belongs", seq)
-        self.read_details(event, details_text, salt)
+        said = self.read_details(event, details_text, salt)
         require(self.whole or agent == self.agent, "wrong_agent", f"seq {seq}: another agent", seq)
         before = self.heads.get(agent)
         if before is not None or self.from_start:
@@ -643,6 +997,7 @@ class Log:
             require(place == before[0] + 1, "agent_seq_gap", f"seq {seq}: does not follow in its chain", seq)
             require(event["previous_hash"] == before[1], "link_broken", f"seq {seq}: does not follow in its chain", seq)
         require((place == 1) == (event["previous_hash"] == ZEROS), "link_broken", f"seq {seq}: a chain begins wrongly", seq)
+        self.premises.take(event, said)
         if (event["operation"], agent, event["result"]) == ("log.restore", None, "ok"):
             said = load_json(details_text) if details_text else {}
             last = (seq - 1, self.hashes[-1] if self.hashes else None)
@@ -681,7 +1036,7 @@ class Log:
     def read(self, canonical, details_text, salt, stored_hash):
         """An event by itself: its form, its hash, its details."""
         event, value = self.read_body(canonical, stored_hash)
-        self.read_details(event, details_text, salt)
+        check_form(event, self.read_details(event, details_text, salt), None)
         return event, value
 
     def read_body(self, canonical, stored_hash):
@@ -701,7 +1056,7 @@ class Log:
         require((details_text is None) == (salt is None), "details_mismatch", f"seq {seq}: details are half erased", seq)
         if details_text is None:
             require(event["operation"] in ERASABLE, "details_missing", f"seq {seq}: details that nothing can erase are gone", seq)
-            return
+            return None
         good = isinstance(salt, str) and re.fullmatch("[0-9a-f]{32}", salt) and isinstance(details_text, str)
         require(good, "details_mismatch", f"seq {seq}: not a salt", seq)
         commitment = sha256(bytes.fromhex(salt), details_text.encode(errors="surrogateescape"))
@@ -712,6 +1067,7 @@ class Log:
         except (Tampered, ValueError, RecursionError):
             good = False
         require(good, "details_malformed", f"seq {seq}: details are not canonical", seq)
+        return said
 
     def keep(self, canonical, details_text, salt, stored_hash, row):
         """An event from the pruned part of the log: it has to be the leaf of its place."""
@@ -720,7 +1076,7 @@ class Log:
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
         require(self.hashes[row] == value, "hash_mismatch", f"seq {row}: not the leaf of its place in the tree", row)
         require((row, stored_hash) == (seq, value), "row_mismatch", f"seq {row}: a column beside the event says something else", row)
-        self.read_details(event, details_text, salt)
+        check_form(event, self.read_details(event, details_text, salt), None)
         before = self.heads.get(agent, (0, ZEROS))
         require(place > before[0], "agent_seq_gap", f"seq {seq}: out of order in its chain", seq)
         if place == before[0] + 1:
@@ -789,6 +1145,9 @@ def is_hashes(value):
 
 def has(value, *members):
     return isinstance(value, dict) and set(value) == set(members)
+
+
+KNOWN = read_operations()
 
 
 def check_header(header):

@@ -49,7 +49,23 @@ export class CanonicalScan {
     return isUtf8(text.subarray(at, end)) ? end : UNSURE;
   }
 
-  /** Whether the last object had non-ASCII characters. */
+  /** Begins a text whose values are scanned one by one. */
+  begin(text: Uint8Array): void {
+    this.#foreign = false;
+    this.#text = text;
+  }
+
+  /** Returns the position after the string that begins at `at`, or {@link UNSURE}. It may be no well-formed UTF-8. */
+  stringEnd(at: number): number {
+    return this.#text[at] === QUOTE ? this.#string(at) : UNSURE;
+  }
+
+  /** Returns the position after the integer that begins at `at`, or {@link UNSURE}. */
+  integerEnd(at: number): number {
+    return this.#integer(at);
+  }
+
+  /** Whether the last object, or a string since {@link begin}, had non-ASCII characters. */
   get foreign(): boolean {
     return this.#foreign;
   }

@@ -85,6 +85,12 @@ function rankOf({ code, row }: Problem): Rank {
 const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "details_mismatch",
   "details_malformed",
+  "details_invalid",
+  "operation_unknown",
+  "operation_impossible",
+  "actor_impossible",
+  "result_impossible",
+  "chain_impossible",
   "details_missing",
   "details_restored",
   "restore_invalid",
@@ -135,9 +141,13 @@ const mayNameKey: Rule = (problem, cause) =>
   (changesLeaves(cause, problem.seq) || mayNameSealKey(cause.event?.operation ?? "")) &&
   from(cause) < to(problem);
 
+/** Whether an operation lacks what an event before it would have left, that was changed or is missing. */
+const mayHaveLeft: Rule = (problem, cause) =>
+  problem.code === "operation_impossible" && isOfEvent(cause) && from(cause) < to(problem);
+
 const RULES: Readonly<Record<Rank, Rule>> = {
   event: (problem, cause, known) =>
-    [samePlace, isShift, isReplaced, mayNameKey].some((rule) => rule(problem, cause, known)),
+    [samePlace, isShift, isReplaced, mayNameKey, mayHaveLeft].some((rule) => rule(problem, cause, known)),
   link: samePlace,
   // The end of the log also differs when the last event was changed.
   log: (problem, cause) =>

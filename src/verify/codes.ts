@@ -11,6 +11,8 @@ const REWRITTEN =
   "Rely only on events under the newest seal that still fits. Compare the rest with exports and backups made earlier.";
 const ROW = "Do not rely on this row. The log says what it should be; a backup may hold it.";
 const AGAIN = "Ask for the export again. If the new one differs in the events, keep both.";
+const FORGED =
+  "No governd recorded this event as it stands: ask who held the sealing key, and do not rely on the event.";
 const ACCESS = "Ask who had access and since when, and look up what was done with it in the logs.";
 
 /** The codes of problems, by the part of the evidence that they concern. They stay the same across releases. */
@@ -32,18 +34,23 @@ const BY_CONCERN = {
     genesis_invalid: ["the log does not begin as a workspace's log does", FIND],
     details_mismatch: ["the details were changed after they were written: they do not fit their commitment", COMPARE],
     details_malformed: [
-      "the details are not canonical JSON or lack what this operation must carry",
+      "the details are not a JSON object in canonical form",
       "The program that wrote them did not follow the format: ask which one it was.",
+    ],
+    details_invalid: [
+      "the details do not have the one form that their operation has with this result",
+      "The program that wrote them was not governd, or somebody made the event: ask which program it was.",
     ],
     details_missing: ["the details were removed, and no erasure in the log says so", COMPARE],
     details_restored: [
       "the details that an erasure destroyed were put back",
       "Ask who kept a copy of what had to be erased.",
     ],
-    operation_impossible: [
-      "the event says that something was done for which what was needed was not there",
-      "The program that wrote it was faulty, or somebody made the event: compare it with an export that was made before.",
-    ],
+    operation_unknown: ["there is no such operation", FORGED],
+    operation_impossible: ["what the operation needs was not there when it was recorded", FORGED],
+    actor_impossible: ["nobody of this kind can request the operation", FORGED],
+    result_impossible: ["the operation never ends with this result, or not with this blocked_by", FORGED],
+    chain_impossible: ["the operation is never recorded in this chain", FORGED],
     restore_invalid: [
       "a restore that the log declares does not fit the place where it stands",
       "Ask for the backup that it names.",

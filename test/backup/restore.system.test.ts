@@ -16,6 +16,7 @@ import { withWriter } from "../../src/ops/directory/journal.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { FilledDirectory } from "./data-directory.ts";
@@ -374,7 +375,7 @@ describe("what an auditor sees who kept seals", () => {
     const [id] = from.ids as [string];
     await withWriter(from.data, sealKeySource(from.data, null), id, async (writer) => {
       const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
-      const details = { head_seq: 1, head_hash: "0".repeat(64), backup_digest: "0".repeat(64) };
+      const details = { ...exampleDetails("log.restore"), head_seq: 1 };
       await writer.perform([{ operation: "log.restore", principal, run: async () => answered(null, details, "{}") }]);
       await writer.seal();
     });

@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { FilledDirectory } from "../backup/data-directory.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { governd } from "./governd.ts";
 
@@ -19,7 +20,7 @@ test("a seal that comes while the log is read does not count against it", async 
     import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
     import { sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
     const directory = dataDirectory(${JSON.stringify(from.data.root)});
-    const event = { operation: "key.create", actor: "cli", details: {} };
+    const event = { operation: "key.create", actor: "cli", details: ${JSON.stringify(exampleDetails("key.create"))} };
     await withWriter(directory, sealKeySource(directory, null), ${JSON.stringify(id)}, async (writer) => {
       console.log("writing");
       for (;;) {

@@ -41,7 +41,7 @@ writeFileSync(keyFile, newSealKey());
 const key = readSealKey({ kind: "file", path: keyFile });
 const publicKey = Buffer.from(key.publicBytes).toString("hex");
 const stranger = readSealKey({ kind: "pem", pem: newSealKey() });
-const principal = { actor: "cli", workspaceId: ID, scope: "full", agents: null } as const;
+const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
 let files = 0;
 
 /** A log in a file of its own. */

@@ -29,6 +29,7 @@ import { inquiryOf, jobOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { fillControl, withParts } from "./control-base.ts";
 import { throughServer } from "./through-server.ts";
 import { Witness } from "./witness.ts";
@@ -226,15 +227,16 @@ class Making implements Everything {
       const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
       const person = { id: account, email: "operator@example.com", name: "Operator", ...secrets };
       insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
-      const byOperator = { "account.link": { account_id: account }, "account.require_issuer": { only: true } };
       for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
-        const own = { actor: account, details: { account_id: account } };
-        const details = byOperator[operation as keyof typeof byOperator];
-        const event = details === undefined ? own : { actor: "cli", details };
-        await recordInInstallation(parts, { operation, ...event } as never);
+        const event = {
+          ...exampleDetails(operation),
+          ...("account_id" in exampleDetails(operation) && { account_id: account }),
+        };
+        const actor = eventFacts(operation)?.actors === "c" ? "cli" : account;
+        await recordInInstallation(parts, { operation, actor, details: event } as never);
       }
       for (const operation of EVENT_NAMES.filter((name) => name.startsWith("sink."))) {
-        const details = { sink_id: parts.ids.next("snk"), sink_workspace_id: parts.ids.next("ws") };
+        const details = exampleDetails(operation, ({ chain }) => chain === "installation");
         await recordInInstallation(parts, { operation, actor: account, details } as never);
       }
       this.installation = findInstallation(parts.control.connection)?.id ?? "";

@@ -14,7 +14,6 @@ import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { Seeded } from "../seeded.ts";
-import { documentedOperations, undocumented } from "../support/documented-details.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
@@ -347,18 +346,6 @@ describe("the corpus", () => {
   test("has one of every operation that is recorded", () => {
     const changed = new Set(judge.seen.map(({ to }) => to.split(" ")[0]));
     expect(EVENT_NAMES.filter((name) => !changed.has(name))).toEqual([]);
-  });
-
-  test("has details whose every member is documented, of every operation", () => {
-    const missing = new Set(EVENT_NAMES.filter((name) => !documentedOperations.has(name)) as string[]);
-    for (const id of [made.main, made.pruned, made.installation]) {
-      using connection = openConnection(filesOf(made.data, id).database, { readOnly: true });
-      const all = connection.all<[string, string]>("SELECT operation, details FROM events WHERE details IS NOT NULL");
-      for (const [operation, details] of all) {
-        for (const name of undocumented(operation, JSON.parse(details))) missing.add(`${operation} ${name}`);
-      }
-    }
-    expect([...missing]).toEqual([]);
   });
 
   test("has one of every result", () => {

@@ -12,6 +12,7 @@ import { RandomPool } from "../../src/ids.ts";
 import { cliPrincipal, withWriter } from "../../src/ops/directory/journal.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
+import { typeId } from "../log/sample.ts";
 import { inMemory } from "../temporary.ts";
 import { pack, unpack, withoutInsertedKey } from "./packing.ts";
 
@@ -23,7 +24,7 @@ const lost = dataDirectory(withoutInsertedKey(unpack(join(import.meta.dir, VERSI
 const { path: backup } = await makeBackup({ source: lost, destination: join(work, "backups"), keep: null, clock });
 
 async function write(directory: typeof lost, workspaceId: string, key: string): Promise<void> {
-  const principal = { ...cliPrincipal(workspaceId), scope: "full" as const };
+  const principal = { ...cliPrincipal(workspaceId), actor: typeId("key", 1) };
   await withWriter(
     directory,
     sealKeySource(directory, null),

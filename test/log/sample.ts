@@ -37,17 +37,27 @@ export function typeId(prefix: string, number: number): string {
 export class SampleLog {
   readonly events: SampleEvent[] = [];
   readonly heads = new Map<string | null, { agent_seq: number; hash: string }>();
+  /** The config in force, by agent. */
+  readonly versions = new Map<string | null, string>();
 
   constructor(
     readonly workspaceId: string = WORKSPACE,
-    genesis: JsonObject = { signing_key: "ab".repeat(32) },
+    genesis: JsonObject = {},
   ) {
-    this.append({ agent: null, operation: "workspace.create", actor: "cli", details: genesis });
+    const details = {
+      format: AUDIT_FORMAT,
+      name: "sample",
+      origin: `test.example/${workspaceId}`,
+      signing_key: "ab".repeat(32),
+      workspace_id: workspaceId,
+      ...genesis,
+    };
+    this.append({ agent: null, operation: "workspace.create", actor: "cli", details });
   }
 
   /** Returns a log that has the same events and grows by itself. */
   copy(): this {
-    const own = { events: [...this.events], heads: new Map(this.heads) };
+    const own = { events: [...this.events], heads: new Map(this.heads), versions: new Map(this.versions) };
     return Object.assign(Object.create(Object.getPrototypeOf(this)), this, own);
   }
 
@@ -62,7 +72,7 @@ export class SampleLog {
       agent_id: event.agent,
       agent_seq: head.agent_seq + 1,
       blocked_by: event.blockedBy ?? null,
-      config_version: event.configVersion ?? null,
+      config_version: event.configVersion ?? this.versions.get(event.agent) ?? null,
       details_commitment: saltedDigest(salt, canonicalJson(details)),
       format: AUDIT_FORMAT,
       id: typeId("aud", seq + 1),
@@ -86,7 +96,9 @@ export class SampleLog {
 
   configure(agent: string, version: string, config: JsonObject): number {
     const details = { version, config_digest: saltedDigest(SALT, canonicalJson(config)) };
-    return this.append({ agent, operation: "config.update", details });
+    const seq = this.append({ agent, operation: "config.update", details });
+    this.versions.set(agent, version);
+    return seq;
   }
 }
 
@@ -97,7 +109,7 @@ export function sampleLog(count = 24, agents = ["alpha", "beta", "gamma"]): Samp
   while (log.events.length < count) {
     const seq = log.events.length;
     const agent = agents[seq % agents.length] as string;
-    if (seq % 7 === 3) log.append({ agent, operation: "data.read", details: { key: `k${seq}` }, configVersion: "v1" });
+    if (seq % 7 === 3) log.append({ agent, operation: "data.read", details: { key: `k${seq}` } });
     else if (seq % 7 === 5) {
       log.append({
         agent,

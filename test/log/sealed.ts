@@ -30,7 +30,7 @@ export class SealedLog extends SampleLog {
     readonly key = newKey(),
     workspaceId = WORKSPACE,
   ) {
-    super(workspaceId, { signing_key: key.fingerprint });
+    super(workspaceId, { signing_key: key.fingerprint, origin: originOf(workspaceId) });
   }
 
   grow(count: number, agents = ["alpha", "beta"]): this {

@@ -96,7 +96,7 @@ describe("carried out", () => {
               { deleted: 0, audit_id: none?.id },
             ],
           });
-          expect(remove?.details).toEqual({ key: "k", count: 1 });
+          expect(remove?.details).toEqual({ key: "k" });
         },
       },
       {

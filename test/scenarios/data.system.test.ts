@@ -435,7 +435,7 @@ describe("deleting", () => {
         status: 200,
         appends: ["agent data.delete ok"],
         changes: ["agents", "entries"],
-        details: { key: "k", count: 1 },
+        details: { key: "k" },
         check: async ({ client, agent }, { json, headers }) => {
           expect(json).toEqual({ deleted: 1, audit_id: headers.get("x-audit-id") });
           expect((await client.read(agent, "k")).status).toBe(404);
@@ -491,31 +491,31 @@ describe("deleting", () => {
         param: "confirm_count",
         appends: ["agent data.delete_prefix conflict"],
         body: { count: 2 },
-        details: { prefix: "a/", entries: 2 },
+        details: { prefix: "a/", entries: 2, code: "count_mismatch" },
       },
       {
         name: "by a prefix that nothing has any more, whatever is confirmed",
         given: entries("b"),
         request: remove("/v1/data/prefix", { prefix: "a/", confirm_count: 1 }),
         status: 200,
-        appends: ["agent data.delete_prefix ok"],
-        details: { prefix: "a/", count: 0 },
+        appends: ["agent data.delete_prefix not_found"],
+        details: { prefix: "a/" },
       },
       {
         name: "by a prefix that nothing has",
         given: entries("a"),
         request: remove("/v1/data/prefix", { prefix: "b" }),
         status: 200,
-        appends: ["agent data.delete_prefix ok"],
-        details: { prefix: "b", count: 0 },
+        appends: ["agent data.delete_prefix not_found"],
+        details: { prefix: "b" },
         body: { deleted: 0 },
       },
       {
         name: "by prefix, of an agent that never began",
         request: remove("/v1/data/prefix", { prefix: "b" }),
         status: 200,
-        appends: ["- data.delete_prefix ok"],
-        details: ({ agent }: Scene) => ({ agent_id: agent, prefix: "b", count: 0 }),
+        appends: ["- data.delete_prefix not_found"],
+        details: ({ agent }: Scene) => ({ agent_id: agent, prefix: "b" }),
         body: { deleted: 0 },
       },
       {

@@ -41,7 +41,7 @@ test("entries are counted over all agents, and a full workspace says so", async 
   expect(event).toMatchObject({
     operation: "data.write",
     result: "denied",
-    details: { quota: "entries", limit: ENTRIES, used: ENTRIES },
+    details: { quota: "entries", limit: ENTRIES, used: ENTRIES, code: "quota_exceeded" },
   });
   expect((await client.read("a", "another")).status).toBe(404);
   // An agent that never began does not begin by it.

@@ -43,7 +43,7 @@ const nothing = () => ({});
 const nobody = async () => null;
 
 /** The details of an event about an agent that never began. */
-const unknown = ({ agent }: Scene) => ({ agent_id: agent, key: "k" });
+const unknown = ({ agent }: Scene) => ({ agent_id: agent, key: "k", code: "version_conflict" });
 
 type Request = Scenario["request"];
 
@@ -68,7 +68,7 @@ const refused = (
     given = entry,
     appends = ["agent data.write conflict"],
     current = version,
-    details = { key: "k" },
+    details = { key: "k", code: "version_conflict" },
   }: Partial<Scenario> & { current?: (scene: Scene) => string | null } = {},
 ): Scenario => ({
   name,
@@ -185,7 +185,7 @@ describe("deleting", () => {
     status: 200,
     appends: ["agent data.delete ok"],
     changes: ["agents", "entries"],
-    details: { key: "k", count: 1 },
+    details: { key: "k" },
   });
   const deleting = { appends: ["agent data.delete conflict"] };
   scenarios(
@@ -212,7 +212,7 @@ describe("deleting", () => {
       refused(
         "of an erasure",
         remove(() => ({ if_version: NO_VERSION, erase: "true" })),
-        { appends: ["agent data.erase conflict"], details: {} },
+        { appends: ["agent data.erase conflict"], details: { code: "version_conflict" } },
       ),
       refused(
         "of what is not there",

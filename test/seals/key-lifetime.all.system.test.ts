@@ -16,6 +16,7 @@ import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -155,7 +156,12 @@ test("a workspace that was created while the rotation ended names the new key", 
     },
   };
   writeFileSync(directory.sealKey, newSealKey());
-  const event = { id: "aud_01h455vb4pex5vsknk084sn02q", actor: "cli", operation: "key.create", details: {} } as const;
+  const event = {
+    id: "aud_01h455vb4pex5vsknk084sn02q",
+    actor: "cli",
+    operation: "key.create",
+    details: exampleDetails("key.create"),
+  } as const;
   await fileJournal(directory, { key }).create({ id, name: "late", actor: "cli" }, event);
   using connection = openConnection(workspaceFile(directory, id), { readOnly: true });
   const named = parseVerifierKey((await sealingKey(connection)) ?? "");

@@ -190,9 +190,9 @@ describe("the verifier", () => {
     expect(verify(log.events.slice(1)).chainIntact).toBe(false);
     const second = new SampleLog();
     second.append({ agent: null, operation: "workspace.create" });
-    expect(codes(verify(second.events))).toEqual(["genesis_invalid"]);
+    expect(codes(verify(second.events))).toEqual(["genesis_invalid", "actor_impossible"]);
     const other = edited(log.events[0] as StoredEvent, { operation: "key.create" });
-    expect(codes(verify([other]))).toEqual(["genesis_invalid"]);
+    expect(codes(verify([other]))).toEqual(["genesis_invalid", "details_invalid"]);
   });
 
   test("events of another workspace do not pass", () => {

@@ -64,7 +64,7 @@ describe("a log verified in segments", () => {
       (event) => ({ ...event, salt: null }),
       (event) => ({ ...event, details: null, salt: null }),
       (event) => {
-        const canonical = canonicalEvent({ ...parseEvent(event.canonical as string), actor: "system" });
+        const canonical = canonicalEvent({ ...parseEvent(event.canonical as string), actor: "cli" });
         return { ...event, canonical, hash: eventHash(canonical) };
       },
     ];

@@ -10,7 +10,7 @@ import { storedPage } from "../../src/verify/events/fast/stored-event.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { effort } from "../effort.ts";
 import { exportOf, unsealed, written } from "../log/exported.ts";
-import type { SampleEvent } from "../log/sample.ts";
+import { type SampleEvent, typeId } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
 
 const RUNS = effort({ usual: 80, long: 2_000 });
@@ -24,18 +24,25 @@ const keys = { trusted: [], offered: [log.key.publicKey] };
 
 function longLog(): SealedLog {
   const made = new SealedLog().grow(500, ["alpha", "beta", "gamma"]);
-  made.append({ agent: "alpha", operation: "data.read", details: { key: "ä€😀", count: 3 } });
-  made.append({ agent: "alpha", operation: "data.write", result: "blocked", blockedBy: "policy:block_pii" });
-  made.append({ agent: null, operation: "seal.rotate_key", details: { signing_key: log2Key() } });
+  made.append({ agent: "alpha", operation: "data.read", details: { key: "ä€😀" } });
+  const refused = { details: { findings: [], excepted: { email: 1 } }, blockedBy: "policy:block_pii" };
+  made.append({ agent: "alpha", operation: "data.write", result: "blocked", ...refused });
+  const rotated = { origin: made.origin, signing_key: log2Key() };
+  made.append({ agent: null, operation: "seal.rotate_key", actor: "cli", details: rotated });
   for (let i = 0; i < 3; i++) made.write("beta", "k", `before a restore ${i}`);
   const [seq, hash] = [made.events.length - 1, made.events.at(-1)?.hash as string];
   const epoch = {
     ...{ origin: `${made.origin}/2`, previous_origin: made.origin, signing_key: log2Key() },
     ...{ last_seal: null, lost_seals: [], lost_through: null },
+    ...{ backup_created_at: "2026-01-01T00:00:00.000Z", backup_digest: "ef".repeat(32) },
+    ...{ links_revoked_at: "2026-01-01T00:00:00.000Z", rows_left_out: [] },
   };
-  made.append({ agent: null, operation: "log.restore", details: { head_seq: seq, head_hash: hash, ...epoch } });
-  made.append({ agent: "delta", operation: "data.read", details: { b: [1, { c: null, d: [] }], nested: {} } });
-  made.append({ agent: "delta", operation: "data.read", details: { a: 0.5, 'with "quotes"': true } });
+  const restored = { head_seq: seq, head_hash: hash, ...epoch };
+  made.append({ agent: null, operation: "log.restore", actor: "cli", details: restored });
+  const metadata = { b: [1, { c: null, d: [] }], nested: {}, a: 0.5, 'with "quotes"': true };
+  const checkpoint = { checkpoint_id: typeId("cp", 1), as_of_seq: made.events.length, entry_count: 0, label: null };
+  made.append({ agent: "delta", operation: "checkpoint.create", details: { ...checkpoint, metadata } });
+  made.append({ agent: "delta", operation: "data.list", details: { prefix: 'ä"', count: 0 } });
   return made.grow(600, ["alpha", "delta", "beta"]);
 }
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { AgentDirectory } from "../../src/core/rows/agents.ts";
 import { type Effect, NO_EFFECT } from "../../src/core/rows/apply.ts";
-import { countPrunable, PRUNE } from "../../src/core/rows/pruning.ts";
+import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/pruning.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { Job } from "../../src/core/writer/job.ts";
 import { answered } from "../../src/core/writer/operation.ts";
@@ -13,6 +13,7 @@ import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -115,7 +116,8 @@ test("every effect that is applied is the one that the event records", async () 
     async run(reader) {
       const events = await countPrunable(reader, 0);
       const effect = { kind: "prune" as const, beforeSeq: 0, events };
-      return answered(null, { before_seq: 0, events }, "{}", { effect });
+      const kept = await keptBy(reader, 0, async () => {});
+      return answered(null, { ...exampleDetails(PRUNE), before_seq: 0, events, kept }, "{}", { effect });
     },
   });
 

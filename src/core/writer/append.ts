@@ -2,6 +2,7 @@
 import type { RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../../log/event.ts";
+import { formProblem } from "../../log/forms.ts";
 import { eventHash, SALT_BYTES, saltedDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { EventName } from "../../operations.ts";
@@ -24,6 +25,8 @@ interface Appended {
 /**
  * Appends an event to the log and to the chain of `agent`, which is a fresh state if this is the agent's first event.
  * Returns the agent's new head.
+ *
+ * @throws Error when the event has not the form that the row of its operation states, which would be a defect
  */
 export function appendEvent(
   tx: Transaction,
@@ -31,6 +34,8 @@ export function appendEvent(
   agent: AgentState,
   event: NewEvent,
 ): MaybePromise<Appended> {
+  const problem = formProblem({ ...event, agent_id: agent.agentId }, event.details, null);
+  if (problem !== null) throw new Error(`${event.operation} ${event.result}: ${problem.message}`);
   const salt = random.take(SALT_BYTES);
   const details = canonicalJson(event.details);
   const body = canonicalEvent({

@@ -162,11 +162,16 @@ class Run {
     });
   }
 
-  /** Returns a decision with a context and an agent that match the log after the undo. */
+  /**
+   * Returns a decision with a context and an agent that match the log after the undo. Its event says that it is about
+   * what the undone parts had made.
+   */
   async #again({ index, job, context, outcome }: Decided): Promise<Decided> {
     const now = this.around.recorder.contextOf({ ...job, auditId: context.auditId });
-    const { agent } = outcome;
-    return { index, job, context: now, outcome: { ...outcome, agent: agent && (await this.#present(agent, now)) } };
+    const isOfState = outcome.result === "not_found" || outcome.result === "conflict";
+    const details = index > 0 && isOfState ? { ...outcome.details, undone: true } : outcome.details;
+    const agent = outcome.agent && (await this.#present(outcome.agent, now));
+    return { index, job, context: now, outcome: { ...outcome, agent, details } };
   }
 
   async #present({ agentId }: AgentState, { agents, seq }: Context): Promise<AgentState> {

@@ -191,14 +191,16 @@ export function naming(agent: AgentState | null, agentId: string, details: JsonO
   return agent === null ? { agent_id: agentId, ...details } : details;
 }
 
-/** Returns the outcome of an operation that changed nothing and answers with a problem. */
+/** Returns the outcome of an operation that changed nothing and answers with a problem, whose code its event states. */
 export function refused(
   agent: AgentState | null,
   result: AuditResult,
   details: JsonObject,
   problem: Omit<ProblemAnswer, "kind">,
 ): Outcome<ProblemAnswer> {
-  return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
+  const { code } = problem;
+  const said = result === "denied" || result === "conflict" ? { ...details, code } : details;
+  return { agent, result, details: said, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
 }
 
 /** The texts for a condition that does not hold. */

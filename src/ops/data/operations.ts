@@ -69,9 +69,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
   if (refusal !== null) return refusal;
   if (agent === null) return noEntry(context, agent, agentId, key);
   if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(context, agent, agentId, key);
-  return answered(agent, { key, count: 1 }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
-    effect: { kind: "end", key },
-  });
+  return answered(agent, { key }, `{"deleted":1,"audit_id":"${context.auditId}"}`, { effect: { kind: "end", key } });
 };
 
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, input) => {
@@ -83,11 +81,12 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
     const extra = { param: "confirm_count", count };
     return refused(agent, "conflict", { prefix, entries: count }, { code: "count_mismatch", detail, extra });
   }
-  const named = count === 0 ? recorded("prefix", prefix, context.agents.policiesOf(agent)) : { prefix };
-  const details = naming(agent, agentId, { ...named, count });
   const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;
-  if ("redacted" in named) return answered(agent, details, body, { result: "not_found" });
-  return answered(agent, details, body, { effect: { kind: "end_prefix", prefix, count } });
+  if (count === 0) {
+    const details = naming(agent, agentId, recorded("prefix", prefix, context.agents.policiesOf(agent)));
+    return answered(agent, details, body, { result: "not_found" });
+  }
+  return answered(agent, { prefix, count }, body, { effect: { kind: "end_prefix", prefix, count } });
 };
 
 /** The event of an erasure does not name the key. */

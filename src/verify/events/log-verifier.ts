@@ -5,6 +5,7 @@
  *
  * The fast path (fast/) accepts valid events by their bytes. The plain path takes all others, and diagnoses them.
  */
+import type { JsonObject } from "../../json.ts";
 import type { Bytes } from "../../log/bytes.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
@@ -20,6 +21,7 @@ import { Blanks, detailsProblem, inItsPlace, NO_ERASURE } from "./details.ts";
 import type { EventPosition } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { type StoredPage, takeStored } from "./fast/stored-event.ts";
+import { Premises } from "./premises.ts";
 import type { SealAudit } from "./seal-audit.ts";
 import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
@@ -35,6 +37,7 @@ export class LogVerifier {
   readonly restores: DeclaredRestore[] = [];
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
+  readonly #premises: Premises;
   readonly #startSeq: number;
   readonly #place: EventPosition;
   readonly #noLeaf = new Uint8Array(HASH_BYTES);
@@ -50,6 +53,7 @@ export class LogVerifier {
     this.#startSeq = typeof start === "object" ? start.seq : 0;
     this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
     this.#place = { seq: 0, gaps: single };
+    this.#premises = new Premises(single);
     this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) =>
       this.#problem(code, event, message, since),
     );
@@ -91,9 +95,11 @@ export class LogVerifier {
   add(events: readonly StoredEvent[]): void {
     for (const stored of events) {
       this.#events += 1;
-      const event = this.#checkEvent(stored);
-      if (event !== null) {
+      const checked = this.#checkEvent(stored);
+      if (checked !== null) {
+        const { event, wasChanged } = checked;
         const details = this.#detailsOf(stored, event);
+        this.#checkPremises(event, details, wasChanged);
         const key = namedKey(event, details);
         if (key !== null) this.#tree?.noteKeys([key]);
         this.#noteRestore(event, details);
@@ -165,6 +171,9 @@ export class LogVerifier {
     this.blanks.append(segment);
     this.#tree?.noteKeys(segment.keys);
     for (const restore of segment.restores) this.takeRestore(restore);
+    const found = this.#premises.append(segment.premises);
+    if (found !== null) this.report(found.code, null, segment.start, found.message);
+    this.#chains.known.policies = this.#premises.statedPolicies;
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
 
@@ -184,6 +193,7 @@ export class LogVerifier {
       restores: this.restores,
       blanks: this.blanks.blanks,
       erasures: this.blanks.erasures,
+      premises: this.#premises.toPlain(),
     };
   }
 
@@ -244,7 +254,7 @@ export class LogVerifier {
     this.#tree?.accept(this.#workspaceId);
   }
 
-  #checkEvent(stored: StoredEvent): AuditEventBody | null {
+  #checkEvent(stored: StoredEvent): { event: AuditEventBody; wasChanged: boolean } | null {
     const text = canonicalText(stored);
     let said: AuditEventBody;
     try {
@@ -265,7 +275,19 @@ export class LogVerifier {
     else if (this.#nextSeq !== null) this.#nextSeq += 1;
     this.#chains.take(event, hash, event.workspace_id === this.#workspaceId);
     for (const { code, message } of problems) this.#problem(code, event, message);
-    return event;
+    return { event, wasChanged };
+  }
+
+  /** Checks that the event can be, after the events before it. */
+  #checkPremises(event: AuditEventBody, details: string | null, wasChanged: boolean): void {
+    const before = this.#premises.configOf(event.agent_id);
+    const said = details === null ? null : (JSON.parse(details) as JsonObject);
+    const found = wasChanged ? null : this.#premises.take(event, said);
+    if (found !== null) this.#problem(found.code, event, found.message);
+    const { known } = this.#chains;
+    const isOther = before !== undefined && before !== this.#premises.configOf(event.agent_id);
+    if (found !== null || wasChanged || isOther) known.forgetShapes(event.agent_id);
+    known.policies = this.#premises.statedPolicies;
   }
 
   #noteRestore(event: AuditEventBody, details: string | null): void {

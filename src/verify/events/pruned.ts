@@ -5,7 +5,9 @@
 
 import { createHash } from "node:crypto";
 import { prunedEvents } from "../../core/rows/pruning.ts";
+import type { JsonObject } from "../../json.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import { formProblem } from "../../log/forms.ts";
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
@@ -18,6 +20,7 @@ import { newChain } from "./chains.ts";
 import { detailsProblem, isErasable, isErased } from "./details.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
+import { Premises } from "./premises.ts";
 import { namedKey } from "./sealed-tree.ts";
 import { type ChainState, plainRange, type Segment } from "./segment.ts";
 
@@ -114,8 +117,10 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
     return fail("row_mismatch", "a column beside the event says something else than the event");
   }
   const problem = isErased(stored) && isErasable(event.operation) ? null : detailsProblem(stored, event);
-  if (problem !== null) verifier.report(problem.code, null, event.seq, problem.message);
-  return problem === null ? event : null;
+  const said = stored.details === null || problem !== null ? null : (JSON.parse(stored.details) as JsonObject);
+  const found = problem ?? formProblem(event, said, null);
+  if (found !== null) verifier.report(found.code, null, event.seq, found.message);
+  return found === null ? event : null;
 }
 
 async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {
@@ -148,5 +153,6 @@ function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segmen
     blanks: [],
     erasures: [],
     restores: kept?.restores ?? [],
+    premises: new Premises(false).toPlain(),
   };
 }

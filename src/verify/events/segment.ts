@@ -9,6 +9,7 @@ import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, ProblemsFound } from "../problems.ts";
 import type { Blank, Erasure } from "./details.ts";
 import type { NamedKey } from "./epochs.ts";
+import type { PlainPremises } from "./premises.ts";
 
 /** A reference to an event by its positions and its hash. */
 export interface EventReference {
@@ -73,6 +74,8 @@ export interface Segment {
   erasures: Erasure[];
   /** Restores that events declare. */
   restores: DeclaredRestore[];
+  /** What the operations of its events need, and leave behind. */
+  premises: PlainPremises;
 }
 
 /** Returns a run of leaves as plain data. */

@@ -8,11 +8,15 @@ import { hashOfBytes } from "../../../fnv.ts";
 import { Bytes, copy, isHex, isHexOf, readHex, same } from "../../../log/bytes.ts";
 import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
+import { formsIn } from "../../../log/forms.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { mayNameSealKey } from "../../../log/seal.ts";
 import { eventFacts } from "../../../operations.ts";
+import { isFollowed } from "../premises.ts";
 import type { ChainState } from "../segment.ts";
-import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
+import type { StatedPolicies } from "./known-details.ts";
+import { Shape } from "./shape.ts";
+import { HASH_CHARS, TimeForm } from "./text-forms.ts";
 
 /**
  * The most shapes that are remembered. Beyond that, all are forgotten and learned again. Each takes a few kilobytes.
@@ -21,9 +25,16 @@ const MAX_SHAPES = 8_192;
 /** The most shapes of one agent. An agent that alternates between more kinds of events is verified more slowly. */
 const MAX_SHAPES_OF_AGENT = 32;
 
-/** Whether events of an operation always take the plain path, since the verifier reads their details. */
-const isNeverFast = (operation: string): boolean =>
-  mayNameSealKey(operation) || eventFacts(operation)?.effect === "erase";
+/**
+ * Whether events always take the plain path: the verifier reads their details, or their form depends on whether the log
+ * is that of the installation.
+ */
+function isNeverFast(event: AuditEventBody): boolean {
+  const { operation } = event;
+  if (mayNameSealKey(operation) || eventFacts(operation)?.effect === "erase" || isFollowed(operation)) return true;
+  const chains = formsIn(event, null).map(({ chain }) => chain);
+  return chains.includes("workspace") && chains.includes("installation");
+}
 
 /** The place of the next event. */
 export interface EventPosition {
@@ -73,6 +84,8 @@ export class KnownChains {
   readonly accepted = new Accepted();
   readonly scan = new CanonicalScan();
   readonly time = new TimeForm();
+  /** The version of the workspace's policies that details state. */
+  policies: StatedPolicies = null;
   readonly #salt = new Bytes(new Uint8Array(SALT_BYTES));
   readonly #replaced = new Bytes(new Uint8Array(SALT_BYTES));
   readonly #digest = new Uint8Array(SHA256.byteLength);
@@ -101,13 +114,21 @@ export class KnownChains {
     chain.hash.u8.set(Buffer.from(hash, "latin1"));
     this.#last = null;
     if (!own) return;
-    if (isNeverFast(event.operation)) return;
+    if (isNeverFast(event)) return;
     if (chain.shapes.some((shape) => shape.fits(event))) return;
     chain.shapes.unshift(new Shape(event));
     this.#shapes += 1;
     if (chain.shapes.length <= MAX_SHAPES_OF_AGENT) return;
     chain.shapes.pop();
     this.#shapes -= 1;
+  }
+
+  /** Forgets the shapes of a chain, after an event that is wrong, or after which events have other shapes. */
+  forgetShapes(agentId: string | null): void {
+    const chain = this.#byAgent.get(agentId);
+    if (chain === undefined) return;
+    this.#shapes -= chain.shapes.length;
+    chain.shapes = [];
   }
 
   /** Brings a chain's state up to date. */

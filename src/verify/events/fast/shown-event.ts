@@ -3,7 +3,8 @@ import { Bytes, copy, numberEnd, same } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type EventPosition, type KnownChains } from "./known-chains.ts";
-import { Draft, HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
+import { Draft, type Shape } from "./shape.ts";
+import { HASH_CHARS, ID_CHARS, isTypeId, TIME_CHARS } from "./text-forms.ts";
 
 /** The beginning of an event: on a line of ndjson, and in json. */
 export const LINE_LEAD = Bytes.of('{"type":"event","id":"aud_');
@@ -56,7 +57,7 @@ export function takeShown(
     if (agentSeqEnd < 0) return false;
     const timeAt = shape.shown.endAt(1, text, agentSeqEnd);
     if (timeAt < 0) continue;
-    if (!known.time.fits(text, timeAt) || !findRest(known, text, timeAt + TIME_CHARS, end)) return false;
+    if (!known.time.fits(text, timeAt) || !findRest(known, shape, text, timeAt + TIME_CHARS, end)) return false;
     const { accepted } = known;
     if (accepted.erased && !shape.erasable) return false;
     accepted.seq = seq;
@@ -77,11 +78,17 @@ export function takeShown(
 }
 
 /** Finds the details and hashes, which follow the time. Returns false when they are malformed. */
-function findRest({ accepted, scan }: KnownChains, text: Bytes, at: number, end: number): boolean {
+function findRest(
+  { accepted, scan, policies }: KnownChains,
+  { details }: Shape,
+  text: Bytes,
+  at: number,
+  end: number,
+): boolean {
   const detailsAt = endOf(DETAILS, text, at);
   if (detailsAt === UNSURE) return false;
   const erased = text.u8[detailsAt] !== OPEN_BRACE;
-  const detailsEnd = erased ? detailsAt : scan.objectEnd(text.u8, detailsAt);
+  const detailsEnd = erased ? detailsAt : details.end(scan, text, detailsAt, policies);
   if (detailsEnd === UNSURE) return false;
   const saltAt = erased ? detailsAt : endOf(SALT, text, detailsEnd);
   if (saltAt === UNSURE) return false;

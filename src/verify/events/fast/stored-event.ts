@@ -3,7 +3,8 @@ import { Bytes, numberEnd } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChain, type KnownChains } from "./known-chains.ts";
-import { HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
+import type { Shape } from "./shape.ts";
+import { HASH_CHARS, ID_CHARS, isTypeId, TIME_CHARS } from "./text-forms.ts";
 
 /**
  * The byte before the first event of a page and after each event. The hashed text of an event begins with this byte.
@@ -60,12 +61,12 @@ export function takeStored(known: KnownChains, text: Bytes, start: number, end: 
 
 /** Finds the parts of an event of a shape. Returns the end of its canonical text, or UNSURE. */
 function findParts(
-  { accepted, scan, time }: KnownChains,
+  { accepted, scan, time, policies }: KnownChains,
   text: Bytes,
   agentSeqAt: number,
   end: number,
   chain: KnownChain,
-  { canonical }: Shape,
+  { canonical, details }: Shape,
   seq: number,
 ): number {
   const { u8 } = text;
@@ -88,7 +89,7 @@ function findParts(
   const saltAt = bodyEnd + HASH_CHARS + 2;
   const detailsAt = saltAt + SALT_CHARS + 1;
   if (u8[saltAt - 1] !== PART_END || u8[detailsAt - 1] !== PART_END) return UNSURE;
-  if (scan.objectEnd(u8, detailsAt) !== end) return UNSURE;
+  if (details.end(scan, text, detailsAt, policies) !== end) return UNSURE;
   accepted.seq = seq;
   accepted.timeMs = time.ms(text, timeAt);
   accepted.erased = false;

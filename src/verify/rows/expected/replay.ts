@@ -16,7 +16,7 @@ import { type EffectFacts, type RecordedEffect, recordedEffect } from "../../../
 import type { AuditEventBody } from "../../../log/event.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
-import { HASH_CHARS } from "../../events/fast/shape.ts";
+import { HASH_CHARS } from "../../events/fast/text-forms.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable, partOf } from "./key-table.ts";
 import { ExpectedNames, MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
 import { Bytes, copy, enlarged, isHexOf } from "../../../log/bytes.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
-import { HASH_CHARS } from "../../events/fast/shape.ts";
+import { HASH_CHARS } from "../../events/fast/text-forms.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentHistory } from "./history.ts";
 import { NEVER, type PlainWrite, type StoredWrite } from "./writes.ts";

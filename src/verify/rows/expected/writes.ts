@@ -5,7 +5,8 @@
 import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 import { momentOf } from "../../../log/effects.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
-import { HASH_CHARS, type Shape, TIME_CHARS, TimeForm } from "../../events/fast/shape.ts";
+import type { Shape } from "../../events/fast/shape.ts";
+import { HASH_CHARS, TIME_CHARS, TimeForm } from "../../events/fast/text-forms.ts";
 
 /** Stands for the expiry time of an entry that does not expire. */
 export const NEVER = Number.POSITIVE_INFINITY;

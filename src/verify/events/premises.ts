@@ -1,0 +1,294 @@
+/**
+ * What operations need before them and leave behind, as far as the events themselves tell: the versions in force, the
+ * checkpoints that exist, and whether an agent is suspended. Keys of entries are followed by the replay (rows/expected).
+ *
+ * What is not known, since events before are not there, is learned from the first event that states it. A segment of a
+ * log gives what it learned, and what it could not decide, to the verifier that joins the segments.
+ */
+import { dependsOnPolicies } from "../../details.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { Bytes } from "../../log/bytes.ts";
+import { effectKind } from "../../log/effects.ts";
+import { type AuditEventBody, SYSTEM } from "../../log/event.ts";
+import { formProblem, formsIn, type OfInstallation } from "../../log/forms.ts";
+import type { Finding } from "../problems.ts";
+import type { StatedPolicies } from "./fast/known-details.ts";
+
+/** A fact that events state and change. Undefined: not known. */
+class Fact<T> {
+  now: T | undefined;
+  /** What the first event that stated it said, if it was not known before. */
+  learned: T | undefined;
+
+  constructor(now: T | undefined) {
+    this.now = now;
+  }
+
+  /** Whether the fact is what an event states. */
+  is(stated: T): boolean {
+    if (this.now === undefined) {
+      this.learned = stated;
+      this.now = stated;
+    }
+    const fits = this.now === stated;
+    // The next event continues this one, so that one wrong event is found once.
+    this.now = stated;
+    return fits;
+  }
+
+  /** Appends the same fact of the next segment. Whether that learned what is the case here. */
+  append({ now, learned }: Pick<Fact<T>, "now" | "learned">): boolean {
+    const fits = learned === undefined || this.is(learned);
+    if (now !== undefined) this.now = now;
+    return fits;
+  }
+}
+
+/** What is done to a checkpoint. */
+type CheckpointAct = readonly [does: "makes" | "needs" | "ends", id: string];
+
+/** What is known of an agent, or of the workspace itself. */
+interface AgentPremises {
+  /** The number of the config in force; 0 for none. In the workspace's own chain, of its policies. */
+  config: Fact<number>;
+  suspended: Fact<boolean>;
+  /** The checkpoints that exist; null when earlier events are not there. */
+  checkpoints: Set<string> | null;
+  /** Acts on checkpoints that were not decided, since earlier events are not there. */
+  acts: CheckpointAct[];
+}
+
+/** {@link Premises} as plain data. */
+export interface PlainPremises {
+  policies: Pick<Fact<number>, "now" | "learned">;
+  ofInstallation: Pick<Fact<boolean>, "now" | "learned">;
+  agents: [agentId: string | null, PlainAgent][];
+}
+
+interface PlainAgent {
+  config: Pick<Fact<number>, "now" | "learned">;
+  suspended: Pick<Fact<boolean>, "now" | "learned">;
+  checkpoints: ReadonlySet<string> | null;
+  acts: readonly CheckpointAct[];
+}
+
+/** A text that no details have, so that the first event that states a version takes the plain path. */
+const UNKNOWN = Bytes.of("unknown");
+
+const impossible = (message: string): Finding => ({ code: "operation_impossible", message });
+
+export class Premises {
+  /** The number of the workspace's policies in force; 0 for none. */
+  readonly policies = new Fact<number>(undefined);
+  readonly #ofInstallation = new Fact<boolean>(undefined);
+  readonly #agents = new Map<string | null, AgentPremises>();
+
+  /** @param single whether only one agent's chain is fed, which does not show the workspace's policies */
+  constructor(private readonly single: boolean) {}
+
+  /** Whether the log is that of the installation; null when it is not known. */
+  get ofInstallation(): OfInstallation {
+    return this.#ofInstallation.now ?? null;
+  }
+
+  /** The version of the workspace's policies that details in an agent's chain state next. */
+  get statedPolicies(): StatedPolicies {
+    const { now } = this.policies;
+    if (this.single) return "any";
+    return now === undefined ? UNKNOWN : now === 0 ? null : Bytes.of(`"p${now}"`);
+  }
+
+  /** Returns the number of the config in force after the last event of a chain. */
+  configOf(agentId: string | null): number | undefined {
+    return this.#agents.get(agentId)?.config.now;
+  }
+
+  /** Takes the next event. Returns what is wrong with it. @param details null when they are erased or not genuine */
+  take(event: AuditEventBody, details: JsonObject | null): Finding | null {
+    if (event.seq === 0) {
+      this.#ofInstallation.now = event.actor === SYSTEM;
+      this.policies.now = 0;
+    }
+    const agent = this.#agentOf(event);
+    const form = formProblem(event, details, event.agent_id === null ? this.ofInstallation : null);
+    const found = form ?? this.#placeProblem(event) ?? this.#versionProblem(event, details, agent);
+    // State follows the event in any case, so that one wrong event is not found again in the next.
+    const inState = this.#follow(event, details, agent);
+    return found ?? inState;
+  }
+
+  /** Appends what the next segment learned. Returns what is wrong. */
+  append({ policies, ofInstallation, agents }: PlainPremises): Finding | null {
+    let fits = this.#ofInstallation.append(ofInstallation) && this.policies.append(policies);
+    for (const [agentId, next] of agents) {
+      const agent = this.#agents.getOrInsertComputed(agentId, unknownAgent);
+      if (!agent.config.append(next.config)) fits = false;
+      if (!agent.suspended.append(next.suspended)) fits = false;
+      if (next.checkpoints !== null) agent.checkpoints = new Set(next.checkpoints);
+      for (const act of next.acts) if (!actOn(agent, act)) fits = false;
+    }
+    return fits ? null : impossible("an operation needs what the events before do not leave");
+  }
+
+  toPlain(): PlainPremises {
+    const plain = <T>({ now, learned }: Fact<T>) => ({ now, learned });
+    const agents = Array.from(
+      this.#agents,
+      ([agentId, { config, suspended, checkpoints, acts }]): [string | null, PlainAgent] => [
+        agentId,
+        { config: plain(config), suspended: plain(suspended), checkpoints, acts },
+      ],
+    );
+    return { policies: plain(this.policies), ofInstallation: plain(this.#ofInstallation), agents };
+  }
+
+  #agentOf({ agent_id: agentId, agent_seq }: AuditEventBody): AgentPremises {
+    const known = this.#agents.get(agentId);
+    if (known !== undefined) return known;
+    const made = agent_seq === 1 ? newAgent() : unknownAgent();
+    this.#agents.set(agentId, made);
+    return made;
+  }
+
+  /** The log of the installation has no agents. In a segment, the log's own operations tell whose log it is. */
+  #placeProblem(event: AuditEventBody): Finding | null {
+    const chains = new Set(formsIn(event, null).map(({ chain }) => chain));
+    const [only] = chains.size === 1 ? chains : [];
+    const isOfWorkspace = event.agent_id !== null || only === "workspace";
+    if (!isOfWorkspace && only !== "installation") return null;
+    if (this.#ofInstallation.is(!isOfWorkspace)) return null;
+    return { code: "chain_impossible", message: "the log of the installation has no agents" };
+  }
+
+  #versionProblem(event: AuditEventBody, details: JsonObject | null, { config }: AgentPremises): Finding | null {
+    const inForce = numberOf(event.config_version);
+    if (!config.is(inForce)) return impossible("config_version is not the version in force before the event");
+    if (details === null) return null;
+    if (!this.single && !this.#statesPolicies(event, details)) {
+      return impossible("policies_version is not the version in force before the event");
+    }
+    return isPossibleVersion(event, details, inForce)
+      ? null
+      : impossible("the operation names a version or a position that there is not");
+  }
+
+  #statesPolicies(event: AuditEventBody, details: JsonObject): boolean {
+    const stated = numberOf(details.policies_version);
+    if (!dependsOnPolicies(details, { agentId: event.agent_id }) && event.operation !== "policy.check")
+      return stated === 0;
+    return this.policies.is(stated);
+  }
+
+  #follow(event: AuditEventBody, details: JsonObject | null, agent: AgentPremises): Finding | null {
+    const { operation, result, agent_id: agentId } = event;
+    const kind = effectKind(operation, result);
+    const restoresConfig = kind === "restore" && details?.config_version !== undefined;
+    if (kind === "add_config" || restoresConfig) {
+      const next = numberOf(event.config_version) + 1;
+      agent.config.now = next;
+      if (agentId === null) this.policies.now = next;
+    }
+    const acts = details === null ? [] : actsOf(event, details);
+    const missing = acts.filter((act) => !actOn(agent, act)).length > 0;
+    if (missing) return impossible("there is no such checkpoint of this agent, or there is one already");
+    if (kind !== "suspend" && kind !== "resume") return null;
+    const before = details?.state_before;
+    const fits = before === undefined || agent.suspended.is(before === "suspended");
+    agent.suspended.now = kind === "suspend";
+    return fits ? null : impossible("the agent was not in the state that is stated");
+  }
+}
+
+const newAgent = (): AgentPremises => ({
+  config: new Fact(0),
+  suspended: new Fact(false),
+  checkpoints: new Set(),
+  acts: [],
+});
+
+const unknownAgent = (): AgentPremises => ({
+  config: new Fact<number>(undefined),
+  suspended: new Fact<boolean>(undefined),
+  checkpoints: null,
+  acts: [],
+});
+
+/** Returns the number in a version (`v3`, `p3`); 0 for none. */
+const numberOf = (version: JsonValue | undefined): number =>
+  typeof version === "string" ? Number(version.slice(1)) : 0;
+
+/** Whether the versions and the position that an operation names were there, and follow each other. */
+function isPossibleVersion(
+  { operation, result, agent_id: agentId, seq }: AuditEventBody,
+  details: JsonObject,
+  inForce: number,
+): boolean {
+  // About an agent without events, which has no config.
+  if (agentId === null && !operation.startsWith("policies.")) return true;
+  const named = numberOf(details.version);
+  switch (`${operation} ${result}`) {
+    case "config.read ok":
+    case "policies.read ok":
+      return named === inForce;
+    case "config.read_version ok":
+    case "policies.read_version ok":
+      return named <= inForce;
+    case "config.read not_found":
+      return inForce === 0;
+    case "config.read_version not_found":
+    case "config.rollback not_found":
+    case "policies.read_version not_found":
+      return named === 0 || named > inForce;
+    case "config.update ok":
+    case "policies.update ok":
+      return named === inForce + 1;
+    case "config.rollback ok":
+      return named === inForce + 1 && numberOf(details.rolled_back_from) <= inForce;
+    case "checkpoint.create ok":
+      return details.as_of_seq === seq;
+    case "checkpoint.restore ok":
+      return (
+        details.config_version === undefined ||
+        (numberOf(details.config_version) === inForce + 1 && numberOf(details.rolled_back_from) <= inForce)
+      );
+    default:
+      return true;
+  }
+}
+
+/** Returns what an event does to checkpoints of its agent. */
+function actsOf({ operation, result }: AuditEventBody, details: JsonObject): CheckpointAct[] {
+  const { checkpoint_id: id, to, safety_checkpoint_id: safety } = details;
+  if (typeof id !== "string" || result !== "ok") return [];
+  switch (operation) {
+    case "checkpoint.create":
+      return [["makes", id]];
+    case "checkpoint.delete":
+      return [["ends", id]];
+    case "checkpoint.restore":
+      return [
+        ["needs", id],
+        ["makes", String(safety)],
+      ];
+    case "checkpoint.compare":
+    case "checkpoint.read":
+      return [["needs", id], ...(typeof to === "string" ? [["needs", to] as const] : [])];
+    default:
+      return [];
+  }
+}
+
+/** Applies what is done to a checkpoint. Whether that was possible, as far as is known. */
+function actOn({ checkpoints, acts }: AgentPremises, act: CheckpointAct): boolean {
+  const [does, id] = act;
+  if (checkpoints === null) {
+    acts.push(act);
+    return true;
+  }
+  if (does === "makes") return !checkpoints.has(id) && checkpoints.add(id).has(id);
+  return does === "ends" ? checkpoints.delete(id) : checkpoints.has(id);
+}
+
+/** Whether the details of an operation's events are needed to follow what it leaves, or to know what it needs. */
+export const isFollowed = (operation: string): boolean =>
+  /^(config|policies|checkpoint)\.|^agent\.(suspend|resume)$/.test(operation);
