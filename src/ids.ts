@@ -1,6 +1,7 @@
 /**
- * Identifiers in TypeID form: a prefix, `_`, and a UUIDv7 (RFC 9562, section 5.7) in Crockford's
- * base32, 26 characters. Ids that one source creates in the same millisecond still sort in order of creation.
+ * Identifiers in TypeID form: a prefix, `_`, and 16 bytes in Crockford's base32, 26 characters. The 16 bytes are a UUIDv7
+ * (RFC 9562, section 5.7), so ids that one source creates in the same millisecond still sort in order of creation. Those
+ * of an event are its position in the log and random bytes.
  */
 
 type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid" | "pky";
@@ -90,6 +91,8 @@ function base32(bytes: Uint8Array): string {
   return characters.toString("latin1", 0, length);
 }
 
+const EVENT_RANDOM_BYTES = 8;
+
 /** Creates identifiers from a clock and a source of random bytes. */
 export class IdSource {
   #lastMs = -1;
@@ -101,7 +104,7 @@ export class IdSource {
   ) {}
 
   /** Returns a new identifier. When the clock stands still or steps back, a counter keeps the order. */
-  next(prefix: IdPrefix): string {
+  next(prefix: Exclude<IdPrefix, "aud">): string {
     const bytes = this.random.take(16);
     const now = Math.max(this.clock(), this.#lastMs);
     if (now > this.#lastMs) {
@@ -117,10 +120,56 @@ export class IdSource {
     bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f);
     return `${prefix}_${base32(bytes)}`;
   }
+
+  /** Returns the id of a new event: its position in the log in 8 bytes, big-endian, and 8 random bytes. */
+  event(seq: number): string {
+    const bytes = new Uint8Array(2 * EVENT_RANDOM_BYTES);
+    bytes.set(this.random.take(EVENT_RANDOM_BYTES), EVENT_RANDOM_BYTES);
+    return atPosition(bytes, seq);
+  }
 }
 
 /** Returns the identifier that encodes 16 bytes, such as the beginning of a digest. */
 export const idOf = (prefix: IdPrefix, bytes: Uint8Array): string => `${prefix}_${base32(bytes)}`;
+
+/** How many characters of an event's id depend on its position. The last of them has one bit of it, and four random ones. */
+const POSITION_CHARS = 14;
+const RANDOM_BITS = 0xf;
+
+function atPosition(bytes: Uint8Array, seq: number): string {
+  let [high, low] = [Math.floor(seq / 2 ** 32), seq % 2 ** 32];
+  for (let index = 3; index >= 0; index--) {
+    bytes[index] = high & 0xff;
+    bytes[index + 4] = low & 0xff;
+    high >>>= 8;
+    low >>>= 8;
+  }
+  return idOf("aud", bytes);
+}
+
+/** Returns the position in the id of an event; null for a text of another form, and beyond 2^53 - 1. */
+export function positionOf(id: string): number | null {
+  if (!isId("aud", id)) return null;
+  const last = PREFIX.length + POSITION_CHARS - 1;
+  let half = 0;
+  for (let index = PREFIX.length; index < last; index++) half = half * 32 + valueAt(id, index);
+  const seq = half * 2 + (valueAt(id, last) > RANDOM_BITS ? 1 : 0);
+  return Number.isSafeInteger(seq) ? seq : null;
+}
+
+const PREFIX = "aud_";
+const valueAt = (id: string, index: number): number => ID_ALPHABET.indexOf(id[index] as string);
+
+/** Returns the last 60 random bits in the id of an event, as characters. */
+export const randomPartOf = (id: string): string => id.slice(PREFIX.length + POSITION_CHARS);
+
+/** Returns the id of an event with the position `seq` in place of its own. */
+export function movedTo(id: string, seq: number): string {
+  const last = PREFIX.length + POSITION_CHARS - 1;
+  const moved = atPosition(new Uint8Array(16), seq);
+  const shared = ID_ALPHABET[valueAt(moved, last) | (valueAt(id, last) & RANDOM_BITS)];
+  return moved.slice(0, last) + shared + randomPartOf(id);
+}
 
 function writeTimestamp(bytes: Uint8Array, ms: number): void {
   let rest = ms;

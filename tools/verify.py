@@ -278,6 +278,17 @@ def load_json(text):
         raise Tampered("event_malformed", TOO_DEEP) from None
 
 
+BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def position_of(event_id):
+    """The position in the id of an event: the first half of its 128 bits."""
+    value = 0
+    for letter in event_id[4:]:
+        value = 32 * value + BASE32.index(letter)
+    return value >> 64
+
+
 def check_event(event):
     """The forms of an event's members; returns its canonical bytes."""
     require(isinstance(event, dict) and set(event) == set(FORMS), "event_malformed", "not the members of an event")
@@ -290,6 +301,7 @@ def check_event(event):
                 isinstance(value, str) and re.fullmatch(form, value, re.ASCII) is not None
             )
         require(good, "event_malformed", f"{name} has the wrong type or form")
+    require(position_of(event["id"]) == event["seq"], "event_malformed", "the id is that of another position")
     require(is_day(event["timestamp"]), "event_malformed", "the timestamp is no day")
     return jcs(event).encode()
 
@@ -749,14 +761,19 @@ class Seal:
         if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
         signed = self.signed_by_any(trust.with_later(keys))
-        require(signed, "seal_missing", not_their_key(trust, {sha256(key) for key in keys}))
+        require(signed, "seal_missing", not_their_key(trust, {fingerprint_of(key) for key in keys}))
         return "sealed with the given key" if self.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
+
+
+def fingerprint_of(key):
+    """How events name a key: the byte 0x01 is the type of Ed25519."""
+    return sha256(b"\1", key)
 
 
 def not_their_key(trust, fingerprints):
     if any(key.hex() in fingerprints for key in trust.keys):
         return "the given key is the fingerprint of this log's key: give the key itself"
-    if any(sha256(key) in fingerprints for key in trust.keys):
+    if any(fingerprint_of(key) in fingerprints for key in trust.keys):
         return "the given key is one of this log's, and no seal here is by it or a later one: give an earlier key"
     return "the given key does not lead to the key that sealed this: it is another log's key, or somebody replaced this log and its seals"
 
@@ -791,7 +808,7 @@ def follow_keys(chain, workspace):
         expected = ("seal.rotate_key" if keys else "workspace.create", None, "ok", workspace)
         require(announced == expected and event["seq"] > last, "seal_invalid", "an event does not announce a key of this log")
         details = one["event"]["details"]
-        require(details.get("signing_key") == sha256(key), "seal_invalid", f"seq {event['seq']} announces another key")
+        require(details.get("signing_key") == fingerprint_of(key), "seal_invalid", f"seq {event['seq']} announces another key")
         path = [bytes.fromhex(value) for value in one["path"]]
         included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
         sealed = seal.workspace == workspace and included and seal.signed_by(keys[-1] if keys else key)
@@ -1706,7 +1723,7 @@ def check_receipt(text, trust):
         raise Tampered("proof_invalid", str(problem), leaf["seq"]) from None
     trust.note_witnesses(seal)
     require(trust.keys, "key_missing", "a receipt is checked with the public key: give it with --public-key")
-    require(signed, "key_missing", not_their_key(trust, {sha256(key) for key in keys}))
+    require(signed, "key_missing", not_their_key(trust, {fingerprint_of(key) for key in keys}))
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
     said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
@@ -1935,7 +1952,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {10: "1b1240472b4e2ddc69dc0a357dfa468b5364fa5b6a7c73af411eb0ae09b693fd"}
+SCHEMAS = {10: "e234af6e5e7dcf18b3e5a91178633a711fd17f2808b4c247c2ca9553c8c4c020"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -2782,15 +2799,15 @@ def check_seals(db, log, trust, filed, findings, keyed):
 
 def check_stored_seals(db, log, trust, filed, covered):
     """Trust passes from the given key to every key that the log names under a seal by a trusted one."""
-    seals, keys = all_seals(db, filed), {sha256(key): key for key in trust.keys}
+    seals, keys = all_seals(db, filed), {fingerprint_of(key): key for key in trust.keys}
     for (text,) in db.execute("SELECT verifier_key FROM seal_keys"):
         with contextlib.suppress(Problem, ValueError, TypeError, AttributeError):
             key = read_key(text)
-            keys[sha256(key)] = key
+            keys[fingerprint_of(key)] = key
     from_size = {}  # from which size on a key that the log names may sign
     for seq, said in log.keys:
         from_size.setdefault(said.get("signing_key"), seq + 1 if seq else 0)
-    given = {sha256(key) for key in trust.keys}
+    given = {fingerprint_of(key) for key in trust.keys}
     trusted = given or {said.get("signing_key") for seq, said in log.keys if seq == 0}
     roots = roots_at(log.hashes, [seal.size for seal in seals])
     through, own = None, False  # the last event under any seal; whether the last one by a trusted key is by a given one
@@ -2833,11 +2850,11 @@ def check_stored_keys(db, log):
             key = read_key(found[seq])
         except (ValueError, TypeError, AttributeError, Undetermined):
             raise Tampered("content_mismatch", f"seq {seq}: the stored sealing key is damaged", seq) from None
-        same = sha256(key) == said.get("signing_key") and found[seq] == verifier_key(said.get("origin"), key)
+        same = fingerprint_of(key) == said.get("signing_key") and found[seq] == verifier_key(said.get("origin"), key)
         require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.
-CONTROL_SCHEMAS = {10: "d67fbf56021bb4dbb61159275f16ac70fcb02f113ee3e1221e004cdda6895e9b"}
+CONTROL_SCHEMAS = {10: "11fc56698d7f0dd10a9c5f7548cd8b647c20cc76ac74dc503b960d060e5d3b27"}
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
 SINK_COLUMNS = "workspace_id type format filter include_details start enabled created_at created_by"
@@ -3178,7 +3195,7 @@ def check_act(act, logs, rows, backup_time):
         good = isinstance(event["id"], str) and isinstance(changes, list) and isinstance(log, (Log, type(None)))
         good = good and all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], dict) for one in changes)
         require(good, "act_changed", form)
-        recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
+        recorded = next((one for one in log.control if one.id[18:] == event["id"][18:]), None) if log else None
         if recorded is None:
             return []  # without its event, an act is dropped
         same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))

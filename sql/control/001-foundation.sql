@@ -184,7 +184,7 @@ INSERT INTO issuer_only VALUES (1, NULL);
 -- for, and what to apply if it is there.
 CREATE TABLE pending_acts (
   workspace_id  TEXT    PRIMARY KEY,  -- one at a time for each workspace, which may be the one that the act creates
-  event         TEXT    NOT NULL,     -- JSON: the event to record, with its id
+  event         TEXT    NOT NULL,     -- JSON: the event to record, with the random part of its id
   genesis       TEXT,                 -- JSON: the workspace that the act creates; NULL for other acts
   changes       TEXT    NOT NULL      -- JSON: what to change in this database
 ) STRICT;

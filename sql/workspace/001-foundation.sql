@@ -29,7 +29,8 @@ CREATE TABLE events (
   result        TEXT    GENERATED ALWAYS AS (body ->> '$.result') VIRTUAL,
   timestamp     TEXT    GENERATED ALWAYS AS (body ->> '$.timestamp') VIRTUAL
 ) STRICT;
-CREATE UNIQUE INDEX events_by_id ON events (id);
+-- The workspace's own events by the random part of their ids, by which an act on the control database finds its event.
+CREATE UNIQUE INDEX events_by_random_part ON events (substr(id, 19)) WHERE agent_id IS NULL;
 -- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
 CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
 -- An agent's newest event of these states whether it is suspended.

@@ -24,7 +24,7 @@ export async function planControl(target: DataDirectory, logs: readonly ControlL
   const dropped = new Set<string>();
   for (const act of pendingActs(control.connection)) {
     if (act === null) continue;
-    if (await journal.holds(act.workspaceId, act.event.id)) finished.push(act);
+    if (await journal.find(act.workspaceId, act.event.id)) finished.push(act);
     else if (act.changes.some(([kind, input]) => kind === "addWorkspace" && input.id === act.workspaceId)) {
       dropped.add(act.workspaceId);
     }

@@ -4,6 +4,7 @@ import type { Engine } from "../core/writer/engine.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { checkTail, type Head } from "../core/writer/head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "../core/writer/storage-failure.ts";
+import { randomPartOf } from "../ids.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
 import { checked } from "../store/connection.ts";
@@ -32,6 +33,8 @@ export const namespaceOf = (workspaceId: string): string => workspaceId.replace(
 
 /** The table of a workspace's events. */
 const LOG = "events";
+/** SQL: the random part of the id of an event. */
+const randomPart = (body: string): string => `substr(${body} ->> '$.id', 19)`;
 
 export const WORKSPACE_COPY = { format: WORKSPACE_SCHEMA, log: LOG } as const;
 
@@ -89,23 +92,26 @@ export class ServerEngine {
     return new ServerUnavailable(`the namespace ${name} cannot be ${done} (${error.message}): ${remedy}`);
   }
 
-  /** Reports whether the log of a workspace has the event with this id; null when there is no such log. */
-  async holds(workspaceId: string, eventId: string): Promise<boolean | null> {
+  /**
+   * Returns the id of the event of a workspace's log whose id has the random part of this one; null when there is none,
+   * undefined when there is no such log.
+   */
+  async find(workspaceId: string, eventId: string): Promise<string | null | undefined> {
     const namespace = this.namespace(namespaceOf(workspaceId));
     try {
-      if ((await namespace.state()) === null) return null;
+      if ((await namespace.state()) === null) return undefined;
       // The newest event is the likeliest, and the server has no index by id.
-      const sql = `SELECT 1 FROM ${LOG} WHERE body ->> '$.id' = ? ORDER BY seq DESC LIMIT 1`;
-      const [rows = []] = await namespace.read([query(sql, eventId)]);
-      return rows.length > 0;
+      const sql = `SELECT body ->> '$.id' FROM ${LOG} WHERE ${randomPart("body")} = ? ORDER BY seq DESC LIMIT 1`;
+      const [rows = []] = await namespace.read([query(sql, randomPartOf(eventId))]);
+      return (rows[0]?.[0] as string | undefined) ?? null;
     } catch (error) {
-      if (error instanceof ServerRefused && error.isNotFound) return null;
+      if (error instanceof ServerRefused && error.isNotFound) return undefined;
       throw error;
     }
   }
 
   /**
-   * Makes the log of a workspace refuse the event with this id for ever: a node that was stopped in the middle of an
+   * Makes the log of a workspace refuse an event whose id has the random part of this one for ever: a node that was stopped in the middle of an
    * act may still send it.
    * @throws {ServerUnavailable}
    */
@@ -113,12 +119,12 @@ export class ServerEngine {
     const refused = "governd_refused";
     const namespace = this.namespace(namespaceOf(workspaceId));
     await namespace.write([
-      { sql: `CREATE TABLE IF NOT EXISTS ${refused} (event_id TEXT PRIMARY KEY) STRICT` },
+      { sql: `CREATE TABLE IF NOT EXISTS ${refused} (random_part TEXT PRIMARY KEY) STRICT` },
       {
         sql: `CREATE TRIGGER IF NOT EXISTS ${refused}_events BEFORE INSERT ON ${LOG}
-          WHEN NEW.body ->> '$.id' IN (SELECT event_id FROM ${refused}) BEGIN SELECT RAISE(ABORT, '${refused}'); END`,
+          WHEN ${randomPart("NEW.body")} IN (SELECT random_part FROM ${refused}) BEGIN SELECT RAISE(ABORT, '${refused}'); END`,
       },
-      query(`INSERT OR IGNORE INTO ${refused} (event_id) VALUES (?)`, eventId),
+      query(`INSERT OR IGNORE INTO ${refused} (random_part) VALUES (?)`, randomPartOf(eventId)),
     ]);
   }
 

@@ -4,6 +4,7 @@
  * escapes and each character is one byte.
  */
 import { AGENT_ID_FORM } from "../agent-id.ts";
+import { positionOf } from "../ids.ts";
 import type { EventName } from "../operations.ts";
 import { ZERO_HASH } from "./hash.ts";
 
@@ -136,10 +137,14 @@ export function genesisProblem(body: AuditEventBody): string | null {
 /** Returns the JSON text of null or of a string that needs no escapes. */
 export const quotedOrNull = (value: string | null): string => (value === null ? "null" : `"${value}"`);
 
-/** Checks what the regular expression cannot: integers beyond 2^53 - 1, and days that a month does not have. */
+/**
+ * Checks what the regular expression cannot: integers beyond 2^53 - 1, the position in the id, and days that a month does
+ * not have.
+ */
 function checkRanges(body: AuditEventBody): void {
   if (!Number.isSafeInteger(body.seq)) throw new EventFormatError("seq is beyond 2^53 - 1");
   if (!Number.isSafeInteger(body.agent_seq)) throw new EventFormatError("agent_seq is beyond 2^53 - 1");
+  if (positionOf(body.id) !== body.seq) throw new EventFormatError("id is that of another position");
   const day = body.timestamp.charCodeAt(8) * 10 + body.timestamp.charCodeAt(9) - 528;
   if (day > 28 && day > daysInMonth(body.timestamp)) throw new EventFormatError("timestamp is no day");
 }

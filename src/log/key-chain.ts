@@ -8,8 +8,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { Hash, only } from "../schemas.ts";
 import { EventFormatError, GENESIS, parseEvent } from "./event.ts";
-import { sha256Hex } from "./hash.ts";
-import { NoteError, parseVerifierKey } from "./note.ts";
+import { fingerprintOf, NoteError, parseVerifierKey } from "./note.ts";
 import { genuineDetails, storedFromPresented } from "./present.ts";
 import { MAX_PROOF_HASHES, verifyInclusion } from "./proof.ts";
 import { checkSeal, parseSeal, ROTATE_SEAL_KEY, sealedWorkspace } from "./seal.ts";
@@ -66,7 +65,7 @@ function readAnnouncement(
     const announces = event.operation === (previous === null ? GENESIS : ROTATE_SEAL_KEY);
     const own = event.workspace_id === workspaceId && event.agent_id === null && event.result === "ok";
     if (details === null || !announces || !own) throw new KeyChainError("an event does not announce a key of this log");
-    if (details.signing_key !== sha256Hex(key)) {
+    if (details.signing_key !== fingerprintOf(key)) {
       throw new KeyChainError(`event ${event.seq} announces another key than the one that is given with it`);
     }
     const seal = parseSeal(note);
@@ -93,6 +92,6 @@ export function trustedKeys(given: readonly Uint8Array[], keys: readonly Uint8Ar
 
 /** Whether a given key is in fact the fingerprint of one of the log's keys, which also has 32 bytes. */
 export function isFingerprint(given: readonly Uint8Array[], keys: readonly Uint8Array[]): boolean {
-  const fingerprints = new Set(keys.map(sha256Hex));
+  const fingerprints = new Set(keys.map(fingerprintOf));
   return given.some((one) => fingerprints.has(Buffer.from(one).toString("hex")));
 }

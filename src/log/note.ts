@@ -53,6 +53,13 @@ export interface NoteSigner {
   sign(text: string): Uint8Array;
 }
 
+/**
+ * The fingerprint by which events and people name a key: SHA-256(0x01 ‖ key), hex. The first byte is the type of Ed25519, so
+ * that a key is named with its algorithm.
+ */
+export const fingerprintOf = (publicKey: Uint8Array): string =>
+  new SHA256().update(Uint8Array.of(SIGNATURE_ED25519)).update(publicKey).digest("hex");
+
 /** The key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
 function keyId(name: string, type: number, publicKey: Uint8Array): number {
   const hash = new SHA256().update(`${name}\n`).update(Uint8Array.of(type)).update(publicKey).digest() as Uint8Array;

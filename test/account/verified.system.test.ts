@@ -53,8 +53,9 @@ test("nothing is accused while acts are decided, recorded and applied", async ()
     ...journal,
     async record(workspaceId, event) {
       expect(await verify(client)).toMatchObject(GOOD);
-      await journal.record(workspaceId, event);
+      const id = await journal.record(workspaceId, event);
       expect(await verify(client)).toMatchObject(GOOD);
+      return id;
     },
   });
   let done = false;

@@ -258,7 +258,7 @@ compared(
       // The process dies before the second event of the act.
       parts.journal.record = async (id, event) => {
         if (id === installation) throw new Error("killed");
-        await record(id, event);
+        return await record(id, event);
       };
       await expect(foundWorkspace(parts, founder, "second")).rejects.toThrow();
     });

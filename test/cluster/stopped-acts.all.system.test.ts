@@ -70,8 +70,9 @@ describe.skipIf(LIBSQL_SERVER === null)("stopped in the middle of an act", () =>
       (journal: WorkspaceJournal) =>
       async (...event: Parameters<WorkspaceJournal["record"]>) => {
         if (when === "before") await stop();
-        await journal.record(...event);
+        const id = await journal.record(...event);
         if (when === "behind") await stop();
+        return id;
       };
     const revoking = elsewhereDo(
       (one) => one.revokeKey(key.record.id),

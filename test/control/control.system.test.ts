@@ -28,13 +28,14 @@ let refuseRecords: boolean;
 const journal: WorkspaceJournal = {
   async create({ id }, event) {
     recorded.push(`workspace.create ${id}`);
-    await journal.record(id, event);
+    return await journal.record(id, event);
   },
   async record(_, { id, ...event }) {
     if (refuseRecords) throw new Failure("busy", "not now");
     recorded.push(event);
+    return id ?? "";
   },
-  holds: async () => false,
+  find: async () => null,
   refuse: async () => {},
   async discard() {},
 };

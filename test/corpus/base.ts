@@ -175,3 +175,7 @@ export function tamper(database: string, change: (connection: Connection) => voi
   connection.truncateLog();
   connection.close();
 }
+
+/** SQL: the body of an event with other random bits in its id. */
+export const OTHER_EVENT_ID = `substr(body, 1, instr(body, '","operation"') - 2) ||
+  CASE substr(body, instr(body, '","operation"') - 1, 1) WHEN 'a' THEN 'b' ELSE 'a' END || substr(body, instr(body, '","operation"'))`;

@@ -226,8 +226,9 @@ async function cutOff({ pending, keys }: ControlBase): Promise<void> {
     ...journal,
     record: async (id, event) => {
       copyDatabase(directory.control, pending.before);
-      await journal.record(id, event);
+      const recorded = await journal.record(id, event);
       copyDatabase(directory.control, pending.after);
+      return recorded;
     },
   });
   await withParts(

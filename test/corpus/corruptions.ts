@@ -6,7 +6,7 @@
 import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { newSealKey, publicPem, readSealKey } from "../../src/core/datadir/seal-key.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { type Places, placesIn, tamper } from "./base.ts";
+import { OTHER_EVENT_ID, type Places, placesIn, tamper } from "./base.ts";
 import { cutTail, rewriteLog } from "./rewrite.ts";
 
 export interface Corruption {
@@ -55,7 +55,10 @@ const MEMBERS: Corruption[] = [
   member("workspace", '"workspace_id":"ws_0', '"workspace_id":"ws_1'),
   member("format", "governd.audit/1", "governd.audit/2"),
   sql("event-hash-edited", `UPDATE events SET hash = '${"0".repeat(64)}' WHERE seq = 3`, ["hash_mismatch"]),
-  sql("event-id-edited", "UPDATE events SET body = replace(body, 'aud_0', 'aud_1') WHERE seq = 3", ["hash_mismatch"]),
+  sql("event-id-edited", `UPDATE events SET body = ${OTHER_EVENT_ID} WHERE seq = 3`, ["hash_mismatch"]),
+  sql("event-id-of-another-position", "UPDATE events SET body = replace(body, 'aud_0', 'aud_1') WHERE seq = 3", [
+    "event_malformed",
+  ]),
 ];
 
 const ROWS: Corruption[] = [
@@ -87,7 +90,8 @@ const ROWS: Corruption[] = [
       tamper(file, (connection) => {
         connection.run("UPDATE events SET seq = seq + 100000 WHERE seq > 3");
         connection.run(
-          "INSERT INTO events (seq, body, hash, details, details_salt) SELECT 4, replace(body, 'aud_0', 'aud_1'), hash, details, details_salt FROM events WHERE seq = 3",
+          `INSERT INTO events (seq, body, hash, details, details_salt)
+           SELECT 4, ${OTHER_EVENT_ID}, hash, details, details_salt FROM events WHERE seq = 3`,
         );
         connection.run("UPDATE events SET seq = seq - 99999 WHERE seq > 100000");
       }),

@@ -6,6 +6,7 @@ import { copyFileSync, rmSync } from "node:fs";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
+import { OTHER_EVENT_ID } from "./base.ts";
 import type { Tampering } from "./judge.ts";
 import { rewriteLog } from "./rewrite.ts";
 
@@ -61,7 +62,7 @@ export function eventChanges(connection: Connection, whole: boolean): Change[] {
       event("duplicated at the end", [
         [
           `INSERT INTO events (seq, body, hash, details, details_salt)
-           SELECT ?, replace(body, '"id":"aud_0', '"id":"aud_1'), hash, details, details_salt FROM events WHERE seq = ?`,
+           SELECT ?, ${OTHER_EVENT_ID}, hash, details, details_salt FROM events WHERE seq = ?`,
           [end, seq],
         ],
       ]),
@@ -138,7 +139,7 @@ const OUTSIDE = ["9007199254740993", "9223372036854775807", "-9007199254740993",
 /** Adds rows where no row of a log can be. */
 const added = (): Change[] =>
   OUTSIDE.flatMap((number): Change[] => {
-    const event = `SELECT ${number}, replace(body, '"id":"aud_0', '"id":"aud_1'), hash, details, details_salt`;
+    const event = `SELECT ${number}, ${OTHER_EVENT_ID}, hash, details, details_salt`;
     const agent = `SELECT ${number}, 'nobody', head_seq, head_hash, 0`;
     const one = (table: string, sql: string): Change => ({
       ...{ kind: "added out of range", to: `${table} row ${number}`, exit: 1 },

@@ -15,9 +15,9 @@ import { answered } from "../../src/core/writer/operation.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
-import { eventHash, saltedDigest, sha256Hex } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import { ed25519Signer, verifierKey } from "../../src/log/note.ts";
+import { ed25519Signer, fingerprintOf, verifierKey } from "../../src/log/note.ts";
 import { makeSeal, parseSeal } from "../../src/log/seal.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
@@ -135,7 +135,7 @@ function epochOf(number: number, previous = BASE, notes: readonly string[] = [])
   return {
     origin: `${BASE}/${number}`,
     previous_origin: previous,
-    signing_key: sha256Hex(key.publicBytes),
+    signing_key: fingerprintOf(key.publicBytes),
     last_seal: null,
     lost_seals: lost,
     lost_through: lost.length === 0 ? null : (lost.at(-1) as { size: number }).size - 1,
@@ -305,7 +305,7 @@ beforeAll(async () => {
       `corpus.example/ws_x/3`,
     ].map((origin): [string, JsonObject] => [`with the origin ${origin}`, { ...base, origin }]),
     ["with another previous origin", { ...base, previous_origin: `${BASE}/2` }],
-    ["with another key", { ...base, signing_key: sha256Hex(stranger.publicBytes) }],
+    ["with another key", { ...base, signing_key: fingerprintOf(stranger.publicBytes) }],
     ["with a lost seal that is not lost", { ...base, lost_seals: [{ ...seals[0], size: 5 }, seals[1]] as JsonValue }],
     ["with lost seals out of order", { ...base, lost_seals: [seals[1], seals[0]] as JsonValue, lost_through: 6 }],
     [

@@ -16,7 +16,7 @@ import { eventHash, saltedDigest, sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { KeyChain } from "../../src/log/key-chain.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
-import { ed25519Signer, formatVerifierKey, parseVerifierKey, verifierKey } from "../../src/log/note.ts";
+import { ed25519Signer, fingerprintOf, formatVerifierKey, parseVerifierKey, verifierKey } from "../../src/log/note.ts";
 import { makeSeal, parseSeal } from "../../src/log/seal.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
@@ -155,7 +155,7 @@ const edited = (at: number, change: (one: KeyChain[number]) => JsonObject) => (c
 /** Returns an event with another key, and a commitment and a hash that fit. */
 function renamed(shown: JsonObject, publicKey: Uint8Array): JsonObject {
   const { details, details_salt: salt, hash, ...body } = shown;
-  const said = { ...(details as JsonObject), signing_key: sha256Hex(publicKey) };
+  const said = { ...(details as JsonObject), signing_key: fingerprintOf(publicKey) };
   body.details_commitment = saltedDigest(salt as string, canonicalJson(said));
   return { ...body, details: said, details_salt: salt as string, hash: eventHash(canonicalEvent(body as never)) };
 }
@@ -339,7 +339,7 @@ afterAll(async () => {
 
 const givenKey = (who: string): string => {
   if (who === "stranger") return Buffer.from(stranger.publicBytes).toString("hex");
-  if (who === "fingerprint") return sha256Hex((keys[0] as SealKey).publicBytes);
+  if (who === "fingerprint") return fingerprintOf((keys[0] as SealKey).publicBytes);
   return Buffer.from((keys[Number(who)] as SealKey).publicBytes).toString("hex");
 };
 

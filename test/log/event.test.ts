@@ -4,7 +4,7 @@ import type { JsonValue } from "../../src/json.ts";
 import { type AuditEventBody, canonicalEvent, EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import { sampleLog, typeId } from "./sample.ts";
+import { auditId, sampleLog } from "./sample.ts";
 
 const body: AuditEventBody = {
   actor: "key_01h455vb4pex5vsknk084sn02q",
@@ -12,9 +12,9 @@ const body: AuditEventBody = {
   agent_seq: 1,
   blocked_by: null,
   config_version: null,
-  details_commitment: "0ff4766cb23f74ed962cd7c7223983157a996f9caf1c0c352903c344172ed5df",
+  details_commitment: "44cc8448a1ac8e00b920418de284b380c6c2cc0841b3754185a8d30378dffb02",
   format: "governd.audit/1",
-  id: "aud_01h455vb4pex5vsknk084sn02r",
+  id: "aud_0000000000000n55vb4pex5vsk",
   operation: "data.write",
   previous_hash: "0".repeat(64),
   result: "allowed",
@@ -26,7 +26,7 @@ const body: AuditEventBody = {
 describe("format governd.audit/1", () => {
   test("the worked example of the specification", () => {
     const text = canonicalEvent(body);
-    expect(eventHash(text)).toBe("f855a6eb3df99681ab8326f726102cf9bd5361f22ef49223902fc529749bc431");
+    expect(eventHash(text)).toBe("213030a654ff479bbb26e2eb898e3b4fa13bbe0b2778ec2dd156bd69a774be86");
     expect(eventHash(new TextEncoder().encode(text))).toBe(eventHash(text));
   });
 
@@ -36,7 +36,7 @@ describe("format governd.audit/1", () => {
     const version = fc.option(count.map((n) => `v${n}`));
     fc.assert(
       fc.property(agent, count, count, version, (agent_id, seq, agent_seq, config_version) => {
-        const event = { ...body, agent_id, seq, agent_seq, config_version, id: typeId("aud", seq) };
+        const event = { ...body, agent_id, seq, agent_seq, config_version, id: auditId(seq) };
         const text = canonicalEvent(event);
         expect(text).toBe(canonicalJson(event as unknown as JsonValue));
         expect(parseEvent(text)).toEqual(event);
@@ -60,7 +60,12 @@ describe("format governd.audit/1", () => {
     ["details_commitment", { details_commitment: "AB".repeat(32) }],
     ["format", { format: "governd.audit/2" }],
     ["id", { id: "aud_8zzzzzzzzzzzzzzzzzzzzzzzzz" }],
-    ["id", { id: "aud_01h455vb4pex5vsknk084sn02i" }],
+    ["id", { id: "aud_0000000000000n55vb4pex5vsi" }],
+    ["id", { id: "aud_0000000000000555vb4pex5vsk" }],
+    ["id", { id: "aud_0000000000001n55vb4pex5vsk" }],
+    ["id", { id: "aud_0000000000001555vb4pex5vsk" }],
+    ["id", { id: "aud_4000000000000n55vb4pex5vsk" }],
+    ["id", { id: "aud_0000001000000n55vb4pex5vsk" }],
     ["operation", { operation: "write" }],
     ["previous_hash", { previous_hash: "0".repeat(63) }],
     ["result", { result: "failed" }],

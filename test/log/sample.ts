@@ -1,5 +1,6 @@
 /** Makes small logs for the tests: what a daemon would have written, without one. */
 
+import { movedTo } from "../../src/ids.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
 import { eventHash, saltedDigest, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
@@ -32,6 +33,9 @@ export function typeId(prefix: string, number: number): string {
   }
   return `${prefix}_${text}`;
 }
+
+/** The id of an event at a position, with a number for its random part. */
+export const auditId = (seq: number, random = seq + 1): string => movedTo(typeId("aud", random), seq);
 
 /** A log that grows in memory. Everything in it is determined by what is appended. */
 export class SampleLog {
@@ -75,7 +79,7 @@ export class SampleLog {
       config_version: event.configVersion ?? this.versions.get(event.agent) ?? null,
       details_commitment: saltedDigest(salt, canonicalJson(details)),
       format: AUDIT_FORMAT,
-      id: typeId("aud", seq + 1),
+      id: auditId(seq),
       operation: event.operation,
       previous_hash: head.hash,
       result: event.result ?? "ok",

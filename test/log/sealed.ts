@@ -1,8 +1,7 @@
 /** Sealed logs for the tests, and logs as somebody without the key could rewrite them. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { sha256Hex } from "../../src/log/hash.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
-import { ed25519Signer, formatVerifierKey, rawPublicKey, verifierKey } from "../../src/log/note.ts";
+import { ed25519Signer, fingerprintOf, formatVerifierKey, rawPublicKey, verifierKey } from "../../src/log/note.ts";
 import { makeSeal } from "../../src/log/seal.ts";
 import { SampleLog, WORKSPACE } from "./sample.ts";
 import { MemoryTiles } from "./tree.ts";
@@ -19,7 +18,7 @@ export function newKey(): SealingKey {
 
 export function keyOf(privateKey: KeyObject): SealingKey {
   const publicKey = rawPublicKey(privateKey);
-  return { privateKey, publicKey, fingerprint: sha256Hex(publicKey) };
+  return { privateKey, publicKey, fingerprint: fingerprintOf(publicKey) };
 }
 
 export const originOf = (workspaceId: string): string => `governd.example/${workspaceId}`;

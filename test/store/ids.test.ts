@@ -1,8 +1,9 @@
 /** Identifiers: well formed, unique, and in the order in which they were made. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { IdSource, isId, RandomPool } from "../../src/ids.ts";
+import { IdSource, isId, movedTo, positionOf, RandomPool, randomPartOf } from "../../src/ids.ts";
 
+const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 const MAX_MS = 2 ** 48 - 2 ** 20;
 
 test("sort in the order made, whatever the clock and the randomness do", () => {
@@ -16,15 +17,36 @@ test("sort in the order made, whatever the clock and the randomness do", () => {
         const ids = new IdSource(() => now, new RandomPool((bytes) => void bytes.fill(byte)));
         const made = clock.flatMap((ms) => {
           now = ms;
-          return Array.from({ length: each }, () => ids.next("aud"));
+          return Array.from({ length: each }, () => ids.next("key"));
         });
-        expect(made.every((id) => isId("aud", id))).toBe(true);
+        expect(made.every((id) => isId("key", id))).toBe(true);
         expect(new Set(made).size).toBe(made.length);
         expect([...made].sort()).toEqual(made);
       },
     ),
     { numRuns: 30 },
   );
+});
+
+test("the id of an event has its position, and 64 random bits", () => {
+  const position = fc.oneof(fc.maxSafeNat(), fc.nat(9), fc.constantFrom(2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1));
+  fc.assert(
+    fc.property(position, position, fc.uint8Array({ minLength: 8, maxLength: 8 }), (seq, other, random) => {
+      const id = new IdSource(() => 0, new RandomPool((bytes) => bytes.fill(0, 8).set(random))).event(seq);
+      const value = [...id.slice(4)].reduce((sum, letter) => 32n * sum + BigInt(LETTERS.indexOf(letter)), 0n);
+      expect(value.toString(16)).toBe(((BigInt(seq) << 64n) | BigInt(`0x${Buffer.from(random).toHex()}`)).toString(16));
+      expect(positionOf(id)).toBe(seq);
+      const moved = movedTo(id, other);
+      expect([positionOf(moved), randomPartOf(moved), movedTo(moved, seq)]).toEqual([other, randomPartOf(id), id]);
+    }),
+  );
+  for (const text of [
+    "",
+    "key_0000000000000n55vb4pex5vsk",
+    "aud_1000000000000n55vb4pex5vsk",
+    "aud_8000000000000n55vb4pex5vsk",
+  ])
+    expect(positionOf(text)).toBe(null);
 });
 
 test("only what has the form is an id", () => {

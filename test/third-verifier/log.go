@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -88,6 +89,20 @@ var saltForm = form(`[0-9a-f]{32}`)
 
 var erasable = form(`data\.(write|read|read_full|list|query|search|delete|delete_prefix)`)
 
+// positionIn returns the first 64 of the 128 bits in an id.
+func positionIn(id string) int64 {
+	position := uint64(0)
+	for at := 4; at < 18; at++ {
+		value := uint64(strings.IndexByte("0123456789abcdefghjkmnpqrstvwxyz", id[at]))
+		if at < 17 {
+			position = position<<5 | value
+		} else {
+			position = position<<1 | value>>4
+		}
+	}
+	return int64(position)
+}
+
 // bareEvent reads an event that is shown as its 14 members alone.
 func bareEvent(value any, workspace string) *event {
 	members, _ := value.(object)
@@ -104,6 +119,7 @@ func bareEvent(value any, workspace string) *event {
 	at, err := time.Parse(timeForm, members["timestamp"].(string))
 	formed(err == nil, "an event has no time")
 	must(members["workspace_id"] == workspace, "an event is of another workspace")
+	must(positionIn(members["id"].(string)) == numberIn(members, "seq"), "the id of an event is that of another position")
 	return &event{
 		members: members, bytes: text, hash: tlog.RecordHash([]byte(text)), time: at, agent: members["agent_id"],
 		seq: numberIn(members, "seq"), agentSeq: numberIn(members, "agent_seq"),

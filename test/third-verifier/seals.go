@@ -105,7 +105,7 @@ func readKey(value any) (key [32]byte, name string, ok bool) {
 }
 
 func fingerprint(key [32]byte) string {
-	sum := sha256.Sum256(key[:])
+	sum := sha256.Sum256(append([]byte{1}, key[:]...))
 	return hex.EncodeToString(sum[:])
 }
 

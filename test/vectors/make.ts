@@ -103,6 +103,7 @@ function refusedTexts(text: string): string[] {
     text.replace("governd.audit/1", "governd.audit/2"),
     text.replace(event.previous_hash, event.previous_hash.slice(1)),
     text.replace("aud_0", "aud_8"),
+    text.replace("aud_0", "aud_1"),
   ];
 }
 

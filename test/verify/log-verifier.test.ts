@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
+import { parseEvent } from "../../src/log/event.ts";
 import { eventHash, saltedDigest } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 import { causesOf } from "../../src/verify/causes.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { MAX_REPORTED_PROBLEMS } from "../../src/verify/problems.ts";
-import { SampleLog, sampleLog, typeId } from "../log/sample.ts";
+import { auditId, SampleLog, sampleLog, typeId } from "../log/sample.ts";
 
 function verify(events: readonly StoredEvent[]): VerificationReport {
   const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
@@ -17,7 +18,7 @@ function verify(events: readonly StoredEvent[]): VerificationReport {
 
 /** Returns an event as a forger would leave it: edited, with commitment and hash recomputed. */
 function edited(stored: StoredEvent, change: Record<string, unknown>): StoredEvent {
-  const canonical = canonicalEvent({ ...parseEvent(stored.canonical as string), ...change } as never);
+  const canonical = canonicalJson({ ...parseEvent(stored.canonical as string), ...change } as never);
   return { ...stored, canonical, hash: eventHash(canonical) };
 }
 
@@ -76,7 +77,7 @@ describe("the verifier", () => {
     const { events } = sampleLog(30);
     for (const seq of [3, 17, 40, 2 ** 53 - 1]) {
       const original = events[9] as StoredEvent;
-      const changed = { ...edited(original, { seq }), hash: original.hash } as StoredEvent;
+      const changed = { ...edited(original, { seq, id: auditId(seq) }), hash: original.hash } as StoredEvent;
       const { problems } = verify((events as StoredEvent[]).with(9, changed));
       const causes = causesOf(problems).map(({ problem }) => [problem.code, problem.seq]);
       expect(causes).toEqual([["hash_mismatch", 9]]);
@@ -112,7 +113,7 @@ describe("the verifier", () => {
       { blocked_by: "policy:other" },
       { config_version: "v77" },
       { details_commitment: "c".repeat(64) },
-      { id: typeId("aud", 999) },
+      { id: auditId(999) },
       { operation: "data.other" },
       { previous_hash: "d".repeat(64) },
       { result: "denied" },
@@ -132,7 +133,7 @@ describe("the verifier", () => {
               parseEvent(canonical as string).agent_id === parseEvent(original.canonical as string).agent_id,
           );
         // The newest event of a chain with a forged hash is what seals are for.
-        const selfConsistent = ["actor", "blocked_by", "config_version", "id", "operation", "result", "timestamp"];
+        const selfConsistent = ["actor", "blocked_by", "config_version", "operation", "result", "timestamp"];
         if (forgeHash && isLastOfItsChain && selfConsistent.includes(Object.keys(what)[0] as string)) return;
         expect(report.valid).toBe(false);
       }),

@@ -30,9 +30,8 @@ import {
 } from "../../core/datadir/seal-key.ts";
 import { sealingKey } from "../../core/rows/seals.ts";
 import { Failure } from "../../failure.ts";
-import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
-import { parseVerifierKey, verifierKey } from "../../log/note.ts";
+import { fingerprintOf, parseVerifierKey, verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { cliPrincipal, serverOf, withWriter } from "../../ops/directory/journal.ts";
 import { listLogs } from "../../ops/directory/workspaces.ts";
@@ -154,7 +153,7 @@ async function rotateOwnKey(directory: DataDirectory, options: object) {
 }
 
 function describe(key: SealKey) {
-  const [fingerprint, public_key] = [sha256Hex(key.publicBytes), publicPem(key)];
+  const [fingerprint, public_key] = [fingerprintOf(key.publicBytes), publicPem(key)];
   return { fingerprint, public_key, lines: [`Fingerprint (SHA-256)  ${fingerprint}`, "", public_key.trimEnd()] };
 }
 

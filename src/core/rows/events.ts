@@ -1,6 +1,6 @@
 /** Reads single events of the audit log, and ranges of events in order. */
 import { type AgentLimit, isWithin } from "../../agent-id.ts";
-import { showTime } from "../../ids.ts";
+import { positionOf, showTime } from "../../ids.ts";
 import { presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { TimeWindow } from "../../operation-facts.ts";
@@ -23,9 +23,8 @@ export const toStored = ([seq, canonical, hash, details, salt]: readonly [...Eve
  * Returns an event of the agents in a limit; one of another agent is not found. `json`: the event as the API shows it.
  */
 export async function readEvent(reader: Reader, id: string, limit: AgentLimit) {
-  const row = await reader.get<[...EventRow, string | null]>(`${SELECT_EVENT}, agent_id FROM events WHERE id = ?`, [
-    id,
-  ]);
+  const sql = `${SELECT_EVENT}, agent_id FROM events WHERE seq = ? AND id = ?`;
+  const row = await reader.get<[...EventRow, string | null]>(sql, [positionOf(id), id]);
   if (row === undefined || !isWithin(limit, row[5])) return undefined;
   const stored = toStored(row);
   return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
@@ -45,8 +44,8 @@ export async function seqOfSinkCreation(reader: Reader, id: string): Promise<num
 
 /** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
 export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
-  const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
-  const row = await reader.get<[number, string | null, number]>(sql, [id]);
+  const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE seq = ? AND id = ?";
+  const row = await reader.get<[number, string | null, number]>(sql, [positionOf(id), id]);
   return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
 }
 

@@ -166,8 +166,8 @@ class Run {
    * Returns a decision with a context and an agent that match the log after the undo. Its event says that it is about
    * what the undone parts had made.
    */
-  async #again({ index, job, context, outcome }: Decided): Promise<Decided> {
-    const now = this.around.recorder.contextOf({ ...job, auditId: context.auditId });
+  async #again({ index, job, outcome }: Decided): Promise<Decided> {
+    const now = this.around.recorder.contextOf(job);
     const isOfState = outcome.result === "not_found" || outcome.result === "conflict";
     const details = index > 0 && isOfState ? { ...outcome.details, undone: true } : outcome.details;
     const agent = outcome.agent && (await this.#present(outcome.agent, now));

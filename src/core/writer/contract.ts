@@ -65,7 +65,10 @@ export function limitedTo(principal: Principal, agentId: string): Principal {
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */
 export interface WorkspaceEvent {
-  /** The id of the event (`aud_…`); a new one by default. An id cannot be recorded twice. */
+  /**
+   * Its random part is that of the recorded event's id, by which the event is found; a new one by default. Its position
+   * is not known before.
+   */
   id?: string;
   operation: AccountEventName | ActName | "account.link" | "account.require_issuer";
   /** `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody is authenticated. */

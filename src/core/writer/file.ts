@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import foundation from "../../../sql/workspace/001-foundation.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../../log/event.ts";
-import { sha256Hex } from "../../log/hash.ts";
-import { formatVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { fingerprintOf, formatVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { NO_WORKSPACE_POLICIES } from "../../screen/workspace-policies.ts";
 import { type Connection, checked, openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
@@ -85,7 +84,7 @@ export async function createWorkspaceFile(
   try {
     connection.exec("BEGIN IMMEDIATE");
     const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), {
-      id: new IdSource(clock, random).next("aud"),
+      id: new IdSource(clock, random).event(0),
       seq: 0,
       workspace_id: genesis.workspaceId,
       timestamp: new Date(clock()).toISOString(),
@@ -97,7 +96,7 @@ export async function createWorkspaceFile(
         format: AUDIT_FORMAT,
         name: genesis.name,
         origin: genesis.sealKey.name,
-        signing_key: sha256Hex(genesis.sealKey.publicKey),
+        signing_key: fingerprintOf(genesis.sealKey.publicKey),
         workspace_id: genesis.workspaceId,
       },
     });

@@ -18,8 +18,8 @@ export interface Job<Prepared = unknown> {
   principal: Principal;
   /** Returns what the event records of the origin of the request (`Via`), under the policies in force for the agent. */
   via?: (policies: PolicySettings) => JsonObject;
-  /** The id of the event; a new one by default. */
-  auditId?: string;
+  /** The id with the random part of the event's, and another position; a new one by default. */
+  draftId?: string;
   /**
    * Set when its answer was looked up before the transaction, in a file that may have been out of date: see
    * `OperationRequest`.
@@ -64,7 +64,7 @@ export function recordingJob(workspaceId: string, { id, operation, actor, result
   return {
     operation,
     principal,
-    ...(id === undefined ? {} : { auditId: id }),
+    ...(id === undefined ? {} : { draftId: id }),
     run: async () => answered(null, details, "{}", result === undefined ? {} : { result }),
   };
 }

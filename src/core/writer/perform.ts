@@ -4,8 +4,8 @@
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { newSalt, sha256Hex } from "../../log/hash.ts";
-import { formatVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { newSalt } from "../../log/hash.ts";
+import { fingerprintOf, formatVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { isLogEmpty } from "../../store/closing.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -225,7 +225,7 @@ export class WorkspaceWriter {
    * @throws {SealRefused}, and errors of the file; nothing was then written
    */
   async announceSealKey(job: Pick<Job, "operation" | "principal">, next: VerifierKey, rest: JsonObject): Promise<void> {
-    const details = { ...rest, origin: next.name, signing_key: sha256Hex(next.publicKey) };
+    const details = { ...rest, origin: next.name, signing_key: fingerprintOf(next.publicKey) };
     await this.#log.run(async () => {
       const { auditId } = await this.#recorder.perform({ ...job, run: async () => answered(null, details, "{}") });
       if (auditId === null) throw new Error(`${job.operation} could not be recorded`);

@@ -2,7 +2,7 @@
  * Runs one operation within the open transaction: applies its effect and appends its event. No other code does either,
  * so every change is audited.
  */
-import type { IdSource, RandomPool } from "../../ids.ts";
+import { type IdSource, movedTo, type RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { VIEW } from "../../operations.ts";
@@ -111,22 +111,23 @@ export class Recorder {
   }
 
   /** Returns the context of the next job to be recorded. */
-  contextOf({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
+  contextOf({ principal, draftId }: Pick<Job, "principal" | "draftId">): Context {
+    const seq = this.log.head.seq + 1;
     return {
       workspaceId: this.log.workspaceId,
       principal,
       nowMs: this.log.nowMs,
       timestamp: this.log.timestamp,
-      seq: this.log.head.seq + 1,
-      auditId: auditId ?? this.options.ids.next("aud"),
+      seq,
+      auditId: draftId === undefined ? this.options.ids.event(seq) : movedTo(draftId, seq),
       ids: this.options.ids,
       newSalt: this.options.newSalt,
       agents: this.log.agents,
       versions: this.log.versions,
       writeHeads: () => this.log.agents.flush(this.connection),
-      seal: () => this.#sealBefore(this.log.head.seq + 1),
+      seal: () => this.#sealBefore(seq),
       pause: () => this.options.slice.pause(),
-      treeRoot: () => rootSoFar(this.connection, this.log.head.seq + 1),
+      treeRoot: () => rootSoFar(this.connection, seq),
     };
   }
 

@@ -3,6 +3,7 @@
  * requests. So the first request appends one event to the workspace's own chain, which covers what the same person
  * looks at of the same agent within the next minutes. Each stored value that is shown has its own event.
  */
+import { positionOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { isLooking } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -52,7 +53,10 @@ export class Views {
     const view = this.#views.get(name);
     // The clock was ahead when a view began that would last longer than any.
     if (view === undefined || view.untilMs <= nowMs || view.untilMs > nowMs + VIEW_MS) return null;
-    const found = await this.reader.value<number>("SELECT 1 FROM events WHERE id = ?", [view.auditId]);
+    const found = await this.reader.value<number>("SELECT 1 FROM events WHERE seq = ? AND id = ?", [
+      positionOf(view.auditId),
+      view.auditId,
+    ]);
     return found === undefined ? null : view.auditId;
   }
 

@@ -12,8 +12,7 @@ import { publicKeyPem } from "../../core/seals/keyring.ts";
 import type { Answer } from "../../core/writer/contract.ts";
 import { answered, type Context, finished, notFound, type Operation } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
-import { sha256Hex } from "../../log/hash.ts";
-import { parseVerifierKey } from "../../log/note.ts";
+import { fingerprintOf, parseVerifierKey } from "../../log/note.ts";
 import { consistencyProof, inclusionProof } from "../../log/proof.ts";
 import { makeReceipt } from "../../log/receipt.ts";
 import { hexOf } from "../../log/rows.ts";
@@ -103,7 +102,7 @@ export async function showKey(reader: Reader): Promise<Answer> {
       origin: name,
       verifier_key: verifierKey,
       public_key: publicKeyPem(publicKey),
-      fingerprint: sha256Hex(publicKey),
+      fingerprint: fingerprintOf(publicKey),
       announced_seq: announcedSeq,
     };
   });

@@ -177,7 +177,7 @@ const sealingKey = {
     description: "The key in PEM (SubjectPublicKeyInfo).",
     examples: ["-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n"],
   }),
-  fingerprint: { ...Hash, description: "SHA-256 of its 32 bytes." },
+  fingerprint: { ...Hash, description: "SHA-256 over the byte 0x01 (Ed25519) and its 32 bytes." },
   announced_seq: countOf("The event that announced the key."),
 };
 

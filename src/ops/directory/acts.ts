@@ -3,7 +3,7 @@
  * its workspace records it. No transaction spans both files, so an act has three steps:
  *
  * 1. It is decided, and stored as pending in the same transaction. An act can be refused only here. 2. Its event is
- * recorded, under an id that the pending act names. 3. Its changes are applied and it is no longer pending, in one
+ * recorded, under an id with the random part that the pending act names. 3. Its changes are applied and it is no longer pending, in one
  * transaction.
  *
  * Only one act at a time is between these steps, in all processes on a data directory, so step 3 finds the state on
@@ -114,9 +114,9 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
       return decision;
     });
     if (pending === null) return { ...result, auditId: null };
-    await record(parts, pending);
+    const auditId = await record(parts, pending);
     try {
-      return { ...result, ...(await finish(parts, pending, also)), auditId: pending.event.id };
+      return { ...result, ...(await finish(parts, pending, also)), auditId };
     } catch (error) {
       throw isStorageFailure(error) ? new Failure("outcome_unknown", RECORDED_ONLY, { cause: error }) : error;
     }
@@ -130,9 +130,7 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
 export async function recordInInstallation(parts: ActParts, event: Omit<WorkspaceEvent, "id">): Promise<Recorded> {
   const log = findInstallation(parts.control.connection);
   if (log === undefined) return await act(parts, INSTALLATION, () => ({ event, changes: [] }));
-  const id = parts.ids.next("aud");
-  await parts.journal.record(log.id, { ...event, id });
-  return { auditId: id };
+  return { auditId: await parts.journal.record(log.id, event) };
 }
 
 /** Returns the log of the installation, or a new one that the act will create with its first event. */
@@ -157,7 +155,7 @@ function decided(parts: ActParts, place: Place, decide: Decide<object, object>) 
   const event = saying(decision.event, parts.via);
   const trace = decision.trace && saying(decision.trace, parts.via);
   const also = trace === undefined ? null : installationLog(parts);
-  const id = () => parts.ids.next("aud");
+  const id = () => parts.ids.event(0);
   const pending: Pending = {
     workspaceId,
     event: { ...event, id: id() },
@@ -184,7 +182,7 @@ async function settleAll(parts: SettleParts, onError: (workspaceId: string, erro
   for (const pending of PENDING.list(parts.control.connection)) {
     try {
       // An act is finished when its event was recorded, and dropped otherwise.
-      if (await isRecorded(parts.journal, pending)) await finish(parts, pending);
+      if ((await findEvent(parts.journal, pending)) !== null) await finish(parts, pending);
       else await drop(parts, pending);
     } catch (error) {
       onError(pending.workspaceId, error);
@@ -193,14 +191,15 @@ async function settleAll(parts: SettleParts, onError: (workspaceId: string, erro
 }
 
 /**
- * Records the event of an act. If that fails, drops the act, unless the event is in the log all the same. If the event
+ * Records the event of an act. Returns its id. If that fails, drops the act, unless the event is in the log all the same. If the event
  * may still appear, the act stays pending, and is settled later.
  */
-async function record(parts: SettleParts, pending: Pending): Promise<void> {
+async function record(parts: SettleParts, pending: Pending): Promise<string> {
   try {
-    await append(parts.journal, pending);
+    return await append(parts.journal, pending);
   } catch (error) {
-    if (await isRecorded(parts.journal, pending)) return;
+    const recorded = await findEvent(parts.journal, pending);
+    if (recorded !== null) return recorded;
     if (!(error instanceof Failure && error.code === "outcome_unknown")) await drop(parts, pending);
     throw error;
   }
@@ -213,7 +212,7 @@ function append(journal: WorkspaceJournal, { workspaceId, event: { trace: _, ...
 /** Records the trace of an act whose event is recorded. @throws {Failure} `busy` when it cannot be recorded now */
 async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   try {
-    if (await isRecorded(journal, entry)) return;
+    if ((await findEvent(journal, entry)) !== null) return;
     // The new log of a process that died before it recorded this first event is not used by anybody.
     if (entry.genesis !== null) await journal.discard(entry.workspaceId);
     await append(journal, entry);
@@ -223,13 +222,13 @@ async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
 }
 
 /**
- * Reports whether the log has the event of an act.
+ * Returns the id of an act's event; null when the log does not have it.
  * @throws {Failure} `busy` when that cannot be decided; {Unreachable}
  */
-async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Entry): Promise<boolean> {
+async function findEvent(journal: WorkspaceJournal, { workspaceId, event, genesis }: Entry): Promise<string | null> {
   try {
-    const found = await journal.holds(workspaceId, event.id);
-    if (found !== null || genesis !== null) return found === true;
+    const found = await journal.find(workspaceId, event.id);
+    if (found !== undefined || genesis !== null) return found ?? null;
   } catch (error) {
     throw unsettled(error);
   }
@@ -246,7 +245,7 @@ async function drop(parts: SettleParts, pending: Pending): Promise<void> {
   if (pending.genesis !== null) await journal.discard(pending.workspaceId);
   else {
     await journal.refuse(pending.workspaceId, pending.event.id);
-    if (await isRecorded(journal, pending)) return void (await finish(parts, pending));
+    if ((await findEvent(journal, pending)) !== null) return void (await finish(parts, pending));
   }
   await control.transaction((connection) => deletePending(connection, pending));
 }

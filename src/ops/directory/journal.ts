@@ -14,7 +14,7 @@ import { recordingJob } from "../../core/writer/job.ts";
 import { WorkspaceWriter, type WriterOptions } from "../../core/writer/perform.ts";
 import { ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { Failure, messageOf } from "../../failure.ts";
-import { isId, systemClock } from "../../ids.ts";
+import { isId, randomPartOf, systemClock } from "../../ids.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
@@ -29,16 +29,23 @@ export type { WorkspaceEvent } from "../../core/writer/contract.ts";
 /** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
 export interface WorkspaceJournal {
   /**
-   * Creates the workspace's file with its first event, `workspace.create`, and records `event` after it.
+   * Creates the workspace's file with its first event, `workspace.create`, and records `event` after it. Returns the id
+   * of the latter.
    * @throws {Failure} `busy` when the event could not be recorded
    */
-  create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<void>;
-  /** Records an event. @throws {Failure} `busy` when it could not be recorded, `outcome_unknown` when it may be */
-  record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
-  /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
-  holds(workspaceId: string, eventId: string): Promise<boolean | null>;
+  create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<string>;
   /**
-   * Makes the log refuse the event with this id for ever, even if another node still tries to append it. Does nothing
+   * Records an event. Returns its id.
+   * @throws {Failure} `busy` when it could not be recorded, `outcome_unknown` when it may be
+   */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
+  /**
+   * Returns the id of the event whose id has the random part of this one; null when the log has none, undefined when the
+   * workspace has no log.
+   */
+  find(workspaceId: string, eventId: string): Promise<string | null | undefined>;
+  /**
+   * Makes the log refuse an event whose id has the random part of this one for ever, even if another node still tries to append it. Does nothing
    * without a server, where an act appends its event under a lock that ends with its process.
    */
   refuse(workspaceId: string, eventId: string): Promise<void>;
@@ -74,9 +81,10 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
   const record = (workspaceId: string, event: WorkspaceEvent) =>
     withWriter(directory, key, workspaceId, async (writer) => {
       const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-      requireRecorded(settled);
+      const id = requireRecorded(settled);
       const reason = await sealNow(writer);
       if (reason !== null) onUnsealed(reason);
+      return id;
     });
   return {
     async create({ id, name, actor }, event) {
@@ -99,16 +107,18 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
           writer.announceSealKey(rotation, verifierKey(sealKey.name, publicBytes), {}),
         );
       }
-      await record(id, event);
+      return record(id, event);
     },
     record,
-    async holds(workspaceId, eventId) {
-      if (directory.server !== null) return serverOf(directory.server).holds(workspaceId, eventId);
+    async find(workspaceId, eventId) {
+      if (directory.server !== null) return serverOf(directory.server).find(workspaceId, eventId);
       const path = workspaceFile(directory, workspaceId);
-      if (!existsSync(path)) return null;
+      if (!existsSync(path)) return undefined;
       using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
       const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
-      return hasLog ? connection.get("SELECT 1 FROM events WHERE id = ?", [eventId]) !== undefined : null;
+      if (!hasLog) return undefined;
+      const sql = "SELECT id FROM events WHERE agent_id IS NULL AND substr(id, 19) = ?";
+      return connection.value<string>(sql, [randomPartOf(eventId)]) ?? null;
     },
     async refuse(workspaceId, eventId) {
       if (directory.server !== null) await serverOf(directory.server).refuse(workspaceId, eventId);
@@ -197,11 +207,11 @@ export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
 }
 
 /**
- * Checks the reply to the recording of an event; null means that the event was not accepted.
+ * Returns the id of a recorded event from the reply; null means that the event was not accepted.
  * @throws {Failure} `busy` when the event was not recorded, `outcome_unknown` when that is unknown
  */
-export function requireRecorded(reply: Reply | null | undefined): void {
-  if (reply?.auditId) return;
+export function requireRecorded(reply: Reply | null | undefined): string {
+  if (reply?.auditId) return reply.auditId;
   const { answer } = reply ?? {};
   if (answer?.kind === "problem" && answer.code === "outcome_unknown") throw new Failure(answer.code, answer.detail);
   throw new Failure(

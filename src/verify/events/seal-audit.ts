@@ -4,8 +4,9 @@
  * key seals. Which keys to trust is the auditor's decision: trust begins with the given key (without one, with the key
  * that the genesis names), and extends to every key that is named under a seal by a trusted key.
  */
-import { sha256Hex } from "../../log/hash.ts";
+
 import { sameHash } from "../../log/merkle.ts";
+import { fingerprintOf } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
@@ -51,8 +52,8 @@ export class SealAudit {
     this.#witnessed = new WitnessedSeals(options.witnesses ?? []);
     for (const key of options.offered) this.offerKey(key);
     for (const key of options.trusted) {
-      this.#keys.set(sha256Hex(key), key);
-      this.#trusted.add(sha256Hex(key));
+      this.#keys.set(fingerprintOf(key), key);
+      this.#trusted.add(fingerprintOf(key));
     }
   }
 
@@ -79,14 +80,14 @@ export class SealAudit {
   /** Adds a key that came with the evidence, 32 raw bytes. */
   offerKey(key: Uint8Array): void {
     this.#offered.push(key);
-    this.#keys.set(sha256Hex(key), key);
+    this.#keys.set(fingerprintOf(key), key);
   }
 
   /** Adds the keys of the log in order, each of which is announced under a seal by the previous key. */
   follow(keys: readonly Uint8Array[]): void {
     for (const key of keys) this.offerKey(key);
-    const from = keys.findIndex((key) => this.#trusted.has(sha256Hex(key)));
-    if (from >= 0) for (const key of keys.slice(from)) this.#trusted.add(sha256Hex(key));
+    const from = keys.findIndex((key) => this.#trusted.has(fingerprintOf(key)));
+    if (from >= 0) for (const key of keys.slice(from)) this.#trusted.add(fingerprintOf(key));
   }
 
   /** Adds a sealing key that an event names. */
@@ -194,10 +195,10 @@ export class SealAudit {
   /** Returns why no seal leads to a key that the auditor trusts. */
   #whyNoneSigned(): string {
     // A fingerprint and a raw key have the same form.
-    const named = new Set([...this.#named.keys(), ...this.#offered.map(sha256Hex)]);
+    const named = new Set([...this.#named.keys(), ...this.#offered.map(fingerprintOf)]);
     if (this.#options.trusted.some((key) => named.has(Buffer.from(key).toString("hex"))))
       return "the given key is the fingerprint of this log's key: give the key itself";
-    if (this.#options.trusted.some((key) => named.has(sha256Hex(key))))
+    if (this.#options.trusted.some((key) => named.has(fingerprintOf(key))))
       return "the given key is one of this log's, and no seal here is by it or a later one: give an earlier key";
     if (this.#checked === 0) return "there is no seal that the given key could have signed";
     return "the given key does not lead to the key that sealed this log: it is another log's key, or somebody replaced this log and its seals";

@@ -7,8 +7,7 @@ import type { FiledSeal } from "../../core/seals/seal-file.ts";
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
-import { sha256Hex } from "../../log/hash.ts";
-import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { fingerprintOf, NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { mayNameSealKey, parseSeal, type Seal } from "../../log/seal.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
@@ -132,7 +131,7 @@ export class KeyCheck {
       const row = rows.find(({ announcedSeq }) => announcedSeq === seq);
       if (row === undefined) {
         verifier.report("content_missing", null, seq, "the sealing key that this event names is gone", keyRow(seq));
-      } else if (row.key === null || sha256Hex(row.key.publicKey) !== fingerprint || row.key.name !== origin) {
+      } else if (row.key === null || fingerprintOf(row.key.publicKey) !== fingerprint || row.key.name !== origin) {
         const message = "the stored sealing key is not the one that its event names";
         verifier.report("content_mismatch", null, seq, message, keyRow(seq));
       }

@@ -4,7 +4,7 @@ import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type EventPosition, type KnownChains } from "./known-chains.ts";
 import { Draft, type Shape } from "./shape.ts";
-import { HASH_CHARS, ID_CHARS, isTypeId, TIME_CHARS } from "./text-forms.ts";
+import { HASH_CHARS, ID_CHARS, isEventId, TIME_CHARS } from "./text-forms.ts";
 
 /** The beginning of an event: on a line of ndjson, and in json. */
 export const LINE_LEAD = Bytes.of('{"type":"event","id":"aud_');
@@ -41,12 +41,12 @@ export function takeShown(
   leaf: Uint8Array,
 ): boolean {
   const idAt = endOf(lead, text, start);
-  if (idAt === UNSURE || !isTypeId(text.u8, idAt)) return false;
+  if (idAt === UNSURE) return false;
   const seqAt = endOf(SEQ, text, idAt + ID_CHARS);
   if (seqAt === UNSURE) return false;
   const seq = place.gaps ? seqFrom(text.u8, seqAt, place.seq) : place.seq;
   const seqEnd = numberEnd(text.u8, seqAt, seq);
-  if (seqEnd === UNSURE) return false;
+  if (seqEnd === UNSURE || !isEventId(text.u8, idAt, seq)) return false;
   const chain = known.find(agentHashAt(text.u8, seqEnd + TO_AGENT, end));
   if (chain === undefined) return false;
   for (let index = 0; index < chain.shapes.length; index++) {

@@ -4,7 +4,7 @@ import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChain, type KnownChains } from "./known-chains.ts";
 import type { Shape } from "./shape.ts";
-import { HASH_CHARS, ID_CHARS, isTypeId, TIME_CHARS } from "./text-forms.ts";
+import { HASH_CHARS, ID_CHARS, isEventId, TIME_CHARS } from "./text-forms.ts";
 
 /**
  * The byte before the first event of a page and after each event. The hashed text of an event begins with this byte.
@@ -75,7 +75,7 @@ function findParts(
   const commitmentAt = canonical.endAt(1, text, agentSeqEnd);
   if (commitmentAt < 0) return UNSURE;
   const idAt = canonical.endAt(2, text, commitmentAt + HASH_CHARS);
-  if (idAt < 0 || !isTypeId(u8, idAt)) return UNSURE;
+  if (idAt < 0 || !isEventId(u8, idAt, seq)) return UNSURE;
   const linkAt = canonical.endAt(3, text, idAt + ID_CHARS);
   if (linkAt < 0) return UNSURE;
   const seqAt = canonical.endAt(4, text, linkAt + HASH_CHARS);

@@ -6,15 +6,50 @@ export const HASH_CHARS = 64;
 export const ID_CHARS = 26;
 export const TIME_CHARS = 24;
 
-const ID_FORM = new Uint8Array(256);
-for (const character of "0123456789abcdefghjkmnpqrstvwxyz") ID_FORM[character.charCodeAt(0)] = 1;
+/** The values of the characters of an id; 255 for others. */
+const ID_VALUES = new Uint8Array(256).fill(0xff);
+for (const [value, character] of [..."0123456789abcdefghjkmnpqrstvwxyz"].entries()) {
+  ID_VALUES[character.charCodeAt(0)] = value;
+}
+const MAX_ID_VALUE = 31;
 const SEVEN = 0x37;
 
 /** Whether the text has 26 characters of TypeID's base32 at `at`. */
 export function isTypeId(text: Uint8Array, at: number): boolean {
   let good = (text[at] as number) <= SEVEN ? 1 : 0;
-  for (let index = 0; index < ID_CHARS; index++) good &= ID_FORM[text[at + index] as number] as number;
+  for (let index = 0; index < ID_CHARS; index++)
+    good &= (ID_VALUES[text[at + index] as number] as number) <= MAX_ID_VALUE ? 1 : 0;
   return good === 1;
+}
+
+/** The character of an event's id with the last bit of its position, which is before four random bits. */
+const SHARED_CHAR = 13;
+const RANDOM_BITS = 4;
+/** Characters that can be computed as integers of 32 bits. */
+const LOW_CHARS = 6;
+const LOW = 2 ** 30;
+
+/** Whether the text has the 26 characters of the id of an event at position `seq`, at `at`. */
+export function isEventId(text: Uint8Array, at: number, seq: number): boolean {
+  let all = 0;
+  for (let index = SHARED_CHAR; index < ID_CHARS; index++) all |= ID_VALUES[text[at + index] as number] as number;
+  if (all > MAX_ID_VALUE) return false;
+  if ((ID_VALUES[text[at + SHARED_CHAR] as number] as number) >> RANDOM_BITS !== seq % 2) return false;
+  const half = Math.floor(seq / 2);
+  return (
+    hasNumber(text, at, SHARED_CHAR - LOW_CHARS, Math.floor(half / LOW)) &&
+    hasNumber(text, at + SHARED_CHAR - LOW_CHARS, LOW_CHARS, half % LOW)
+  );
+}
+
+/** Whether the text has a number of at most 30 bits in `count` characters of base32. */
+function hasNumber(text: Uint8Array, at: number, count: number, number: number): boolean {
+  let rest = number;
+  for (let index = count - 1; index >= 0; index--) {
+    if (ID_VALUES[text[at + index] as number] !== (rest & MAX_ID_VALUE)) return false;
+    rest >>>= 5;
+  }
+  return true;
 }
 
 const ZERO = 0x30;
