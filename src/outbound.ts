@@ -5,7 +5,7 @@ import { VERSION } from "./version.ts";
 export const USER_AGENT = `governd/${VERSION}`;
 
 /** Fetches like `fetch`, with the program's `User-Agent`, also where a library has set its own. */
-export function sendRequest(url: string | URL, init: BunFetchRequestInit = {}): Promise<Response> {
+export function sendRequest(url: string | URL | Request, init: BunFetchRequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("user-agent", USER_AGENT);
   return fetch(url, { ...init, headers });

@@ -195,8 +195,9 @@ test("operations of one kind do not know those of another", () => {
   expect(crossing).toEqual([]);
 });
 
-test("only the store knows the database driver", () => {
-  expect(paths(importing(/^(libsql|@libsql\/)/)).filter((path) => !path.startsWith("store/"))).toEqual([]);
+test("only the store knows the database driver, and one file the client of a libSQL server", () => {
+  expect(paths(importing(/^libsql(\/|$)/)).filter((path) => !path.startsWith("store/"))).toEqual([]);
+  expect(paths(importing(/^@libsql\//))).toEqual(["engine-libsql/server.ts"]);
 });
 
 test("only the store runs checkpoints of a write-ahead log, and proves them", () => {

@@ -1,6 +1,6 @@
 /** The admin API of a self-hosted libSQL server (sqld): it creates namespaces. */
 import { sendRequest } from "../outbound.ts";
-import { noAnswer, ServerRefused } from "./hrana.ts";
+import { noAnswer, ServerRefused } from "./server.ts";
 
 /** How long the admin API may take, ms. */
 const TIMEOUT_MS = 10_000;

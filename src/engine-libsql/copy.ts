@@ -13,11 +13,11 @@ import { transact } from "../store/transaction.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
 import { COMMITS_TABLE, type CommitState, EVERYTHING } from "./commits.ts";
 import { CopyFailed, CopyMoved, NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";
-import type { Statement } from "./hrana.ts";
-import { query } from "./hrana.ts";
 import { type Namespace, type Outcome, ServerUnavailable } from "./namespace.ts";
 import { otherCommits, type Reads } from "./replicas.ts";
 import { pages, rowsWith } from "./rows.ts";
+import type { Statement } from "./server.ts";
+import { query } from "./server.ts";
 import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
 /** A copy keeps the number of its newest commit in the file's header (`application_id`), modulo this. */

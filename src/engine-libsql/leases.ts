@@ -3,8 +3,8 @@
  * commit decides whether a write counts. Expiry is by the server's clock, so the clocks of nodes do not matter.
  */
 import { RandomPool } from "../ids.ts";
-import { query } from "./hrana.ts";
 import type { Namespace } from "./namespace.ts";
+import { query } from "./server.ts";
 
 /** How long a lease lasts, ms. */
 export const LEASE_MS = 10_000;

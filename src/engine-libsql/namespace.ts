@@ -9,19 +9,17 @@ import { Unreachable } from "../core/writer/storage-failure.ts";
 import { RandomPool } from "../ids.ts";
 import { atMost } from "../timer.ts";
 import { COMMITS_TABLE, type CommitState } from "./commits.ts";
+import { BulkReads, type Replicas } from "./replicas.ts";
 import {
-  type BatchResult,
-  bodyOf,
-  type HranaServer,
+  type Mode,
   NoAnswer,
+  query,
   type ResultRow,
+  type ServerClient,
   ServerRefused,
   type Statement,
   StatementFailed,
-  type StepError,
-  transactionBody,
-} from "./hrana.ts";
-import { BulkReads, type Replicas } from "./replicas.ts";
+} from "./server.ts";
 
 /**
  * The number of commits whose changed keys are kept. A copy that lacks more than these is filled again with all rows.
@@ -33,7 +31,7 @@ const DEADLINE_MS = 2_000;
 /** The timeout of the first request, and the longest, ms. It doubles with each attempt. */
 const FIRST_ATTEMPT_MS = 1_000;
 const LAST_ATTEMPT_MS = 10_000;
-/** The timeout grows by this for each byte of the body, ms. */
+/** The timeout grows by this for each byte of the arguments, ms. */
 const ATTEMPT_MS_PER_BYTE = 1 / 2_000;
 /** The first pause between two attempts, and the longest, ms. It doubles with each attempt. */
 const FIRST_PAUSE_MS = 20;
@@ -50,7 +48,7 @@ export class ServerUnavailable extends Unreachable {
 }
 
 interface NamespaceOptions {
-  server: HranaServer;
+  server: ServerClient;
   replicas: Replicas;
   /** Called with a message for the operator, which contains no data of users. */
   onWarning(warning: string): void;
@@ -92,9 +90,9 @@ export class Namespace {
 
   /**
    * Runs statements and inserts the row of commit `number`, in one transaction. Returns `stale` when another commit has
-   * the number or a guard fails. Sends the same bytes until there is a definite answer; after {@link DEADLINE_MS} it
+   * the number or a guard fails. Sends the same request until there is a definite answer; after {@link DEADLINE_MS} it
    * returns `unknown`, and continues in the background until the outcome is known ({@link settled}).
-   * @param before statements to run before the transaction
+   * @param mode `rebuild` when the statements replace tables to which others refer
    * @throws {ServerUnavailable} when nothing was written, and nothing can be written later
    */
   async commit(
@@ -105,7 +103,7 @@ export class Namespace {
       guards,
     }: { number: number; format: number; changed: string; guards: readonly Statement[] },
     statements: readonly Statement[],
-    before: readonly Statement[] = [],
+    mode: "write" | "rebuild" = "write",
   ): Promise<Outcome> {
     const token = this.#random.take(12).toHex();
     const row = {
@@ -113,11 +111,9 @@ export class Namespace {
       args: [number, token, format, changed],
     };
     const oldest = { sql: `DELETE FROM ${COMMITS_TABLE} WHERE number <= ?`, args: [number - COMMITS_KEPT] };
-    const body = transactionBody([...guards, row, ...statements, oldest], undefined, before);
-    const begunAt = before.length;
-    const guardSteps = guards.length + 1;
+    const all = [...guards, row, ...statements, oldest];
     const sent: Sent = { mayHaveArrived: false };
-    const settling = this.#settle({ body, number, token, begunAt, guardSteps }, sent);
+    const settling = this.#settle({ mode, statements: all, number, token, guards: guards.length + 1 }, sent);
     settling.catch(() => {});
     const outcome = (await atMost(DEADLINE_MS, settling)) ?? "unknown";
     if (outcome === "unknown") {
@@ -154,19 +150,15 @@ export class Namespace {
   }
 
   async #attempt(commit: SentCommit, sent: Sent, attempt: number): Promise<"committed" | "stale" | Failed> {
-    const { body, begunAt, guardSteps } = commit;
+    const { mode, statements } = commit;
+    const timeoutMs = attemptMs(attempt, statements);
     try {
-      const result = await this.options.server.send(this.name, body, attemptMs(attempt, body.length));
-      const failed = result.errors.findIndex((error) => error !== null);
-      if (failed === -1) return "committed";
-      const error = result.errors[failed] as StepError;
-      const isGuard = failed > begunAt && failed <= begunAt + guardSteps && isConstraint(error);
-      if (isGuard) return sent.mayHaveArrived ? await this.#whose(commit) : "stale";
-      // When COMMIT itself fails, the transaction may or may not be on disk.
-      if (failed === result.errors.length - 2) sent.mayHaveArrived = true;
-      return { reason: `the libSQL server answers ${error.code ?? "an error"}`, isFinal: !isPassing(error) };
+      await this.options.server.transact(this.name, mode, statements, timeoutMs);
+      return "committed";
     } catch (error) {
-      return this.#failed(error, sent);
+      const isGuard = error instanceof StatementFailed && isOfGuard(error, commit);
+      if (!isGuard) return this.#failed(error, sent);
+      return sent.mayHaveArrived ? this.#whose(commit, sent) : "stale";
     }
   }
 
@@ -174,12 +166,14 @@ export class Namespace {
    * Returns whose commit has the number, after a guard failed: `committed` when an earlier request with the same bytes
    * was carried out, `stale` when it is another node's. Requests that are still on their way cannot change that.
    */
-  async #whose({ number, token }: SentCommit): Promise<"committed" | "stale"> {
-    const sql = `SELECT token FROM ${COMMITS_TABLE} WHERE number = ?`;
-    const [row] = rowsOf(
-      await this.options.server.send(this.name, bodyOf([{ sql, args: [number] }]), FIRST_ATTEMPT_MS),
-    );
-    return row?.[0] === token ? "committed" : "stale";
+  async #whose({ number, token }: SentCommit, sent: Sent): Promise<"committed" | "stale" | Failed> {
+    const lookup = query(`SELECT token FROM ${COMMITS_TABLE} WHERE number = ?`, number);
+    try {
+      const [[row] = []] = await this.options.server.transact(this.name, "read", [lookup], FIRST_ATTEMPT_MS);
+      return row?.[0] === token ? "committed" : "stale";
+    } catch (error) {
+      return this.#failed(error, sent);
+    }
   }
 
   #failed(error: unknown, sent: Sent): Failed {
@@ -187,6 +181,8 @@ export class Namespace {
       sent.mayHaveArrived ||= error.mayHaveArrived;
       return { reason: `the libSQL server does not answer (${error.message})`, isFinal: false };
     }
+    if (error instanceof StatementFailed)
+      return { reason: `the libSQL server answers ${error.code}`, isFinal: !error.isPassing };
     if (!(error instanceof ServerRefused)) throw error;
     if (error.isNotFound) this.options.onWarning(notFound(this.name));
     return { reason: error.message, isFinal: !error.isNotFound };
@@ -196,32 +192,8 @@ export class Namespace {
    * Returns the rows of each statement, all read in one transaction.
    * @throws {ServerUnavailable}; {ServerRefused} when there is no such namespace; {StatementFailed}
    */
-  async read(statements: readonly Statement[], deadlineMs = READ_DEADLINE_MS): Promise<ResultRow[][]> {
-    return this.#readBody(transactionBody(statements, "BEGIN"), deadlineMs);
-  }
-
-  async #readBody(body: string, deadlineMs: number): Promise<ResultRow[][]> {
-    const begun = performance.now();
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const result = await this.options.server.send(this.name, body, Math.max(deadlineMs, FIRST_ATTEMPT_MS));
-        const failed = result.errors.find((error) => error !== null);
-        if (failed !== undefined && !isPassing(failed)) throw new StatementFailed(failed.message);
-        if (failed === undefined) {
-          this.#isDown = false;
-          return result.rows.slice(1, -2) as ResultRow[][];
-        }
-      } catch (error) {
-        const isPassing = error instanceof NoAnswer || (error instanceof ServerRefused && error.isNotFound);
-        if (!isPassing) throw error instanceof ServerRefused ? new ServerUnavailable(error.message) : error;
-        if (performance.now() - begun > Math.min(deadlineMs, this.#patienceMs)) {
-          if (error instanceof ServerRefused) throw error;
-          this.#isDown = true;
-          throw new ServerUnavailable(`the libSQL server does not answer (${error.message})`);
-        }
-      }
-      await Bun.sleep(pauseMs(attempt));
-    }
+  read(statements: readonly Statement[], deadlineMs = READ_DEADLINE_MS): Promise<ResultRow[][]> {
+    return this.#repeat("read", statements, deadlineMs);
   }
 
   /**
@@ -229,7 +201,28 @@ export class Namespace {
    * @throws as {@link read}
    */
   write(statements: readonly Statement[], deadlineMs = READ_DEADLINE_MS): Promise<ResultRow[][]> {
-    return this.#readBody(transactionBody(statements), deadlineMs);
+    return this.#repeat("write", statements, deadlineMs);
+  }
+
+  async #repeat(mode: Mode, statements: readonly Statement[], deadlineMs: number): Promise<ResultRow[][]> {
+    const begun = performance.now();
+    const timeoutMs = Math.max(deadlineMs, FIRST_ATTEMPT_MS);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const rows = await this.options.server.transact(this.name, mode, statements, timeoutMs);
+        this.#isDown = false;
+        return rows;
+      } catch (error) {
+        if (!isPassing(error)) throw error instanceof ServerRefused ? new ServerUnavailable(error.message) : error;
+        const isLate = performance.now() - begun > Math.min(deadlineMs, this.#patienceMs);
+        if (isLate && error instanceof ServerRefused) throw error;
+        if (isLate && error instanceof NoAnswer) {
+          this.#isDown = true;
+          throw new ServerUnavailable(`the libSQL server does not answer (${error.message})`);
+        }
+      }
+      await Bun.sleep(pauseMs(attempt));
+    }
   }
 
   /** Returns the state of the namespace; null when nothing was stored in it yet. @throws as {@link read} */
@@ -263,13 +256,12 @@ interface Sent {
 }
 
 interface SentCommit {
-  body: string;
+  mode: "write" | "rebuild";
+  statements: readonly Statement[];
   number: number;
   token: string;
-  /** The index of the step that begins the transaction. */
-  begunAt: number;
-  /** The number of steps after `begunAt` whose failure means that another node has committed first. */
-  guardSteps: number;
+  /** How many of the first statements fail when another node has committed first. */
+  guards: number;
 }
 
 /** Why an attempt failed. `isFinal`: another attempt would fail, too. */
@@ -278,21 +270,23 @@ interface Failed {
   isFinal: boolean;
 }
 
-const rowsOf = ({ rows, errors }: BatchResult): ResultRow[] => {
-  const failed = errors.find((error) => error !== null);
-  if (failed !== undefined) throw new NoAnswer(false, failed?.message ?? "");
-  return rows[0] as ResultRow[];
-};
+const isOfGuard = ({ index, isConstraint }: StatementFailed, { guards }: SentCommit): boolean =>
+  index !== null && index < guards && isConstraint;
 
-const isConstraint = ({ code, message }: StepError): boolean =>
-  code?.startsWith("SQLITE_CONSTRAINT") === true || /constraint failed/i.test(message);
+/** Whether the same request may succeed later. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof NoAnswer ||
+  (error instanceof ServerRefused && error.isNotFound) ||
+  (error instanceof StatementFailed && error.isPassing);
 
-/** Whether the error is temporary. */
-const isPassing = ({ code, message }: StepError): boolean =>
-  /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(code ?? "") || /database is locked|timed out|timeout/i.test(message);
-
-const attemptMs = (attempt: number, bytes: number): number =>
-  Math.min(FIRST_ATTEMPT_MS * 2 ** attempt, LAST_ATTEMPT_MS) + bytes * ATTEMPT_MS_PER_BYTE;
+function attemptMs(attempt: number, statements: readonly Statement[]): number {
+  const args = statements.flatMap(({ args = [] }) => args);
+  const bytes = args.reduce<number>(
+    (sum, arg) => sum + (typeof arg === "object" || typeof arg === "string" ? (arg?.length ?? 0) : 0),
+    0,
+  );
+  return Math.min(FIRST_ATTEMPT_MS * 2 ** attempt, LAST_ATTEMPT_MS) + bytes * ATTEMPT_MS_PER_BYTE;
+}
 
 const pauseMs = (attempt: number): number => Math.min(FIRST_PAUSE_MS * 2 ** attempt, LAST_PAUSE_MS);
 

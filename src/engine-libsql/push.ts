@@ -1,8 +1,8 @@
 /** Copies a file into an empty namespace. */
 import type { Connection } from "../store/connection.ts";
 import { CREATE_COMMITS } from "./commits.ts";
-import type { Statement } from "./hrana.ts";
 import { type Namespace, ServerUnavailable } from "./namespace.ts";
+import type { Statement } from "./server.ts";
 import { type ReplicatedTable, readTables } from "./tables.ts";
 
 /** Most text in one request, UTF-16 units, unless a single row has more. */

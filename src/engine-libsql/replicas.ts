@@ -5,15 +5,14 @@
  */
 import { COMMITS_TABLE, type CommitState } from "./commits.ts";
 import {
-  type HranaServer,
   NoAnswer,
   query,
   type ResultRow,
+  type ServerClient,
   ServerRefused,
   type Statement,
   StatementFailed,
-  transactionBody,
-} from "./hrana.ts";
+} from "./server.ts";
 
 /** The first version of sqld that makes its replication log durable. */
 const FIRST_DURABLE = [0, 24, 33] as const;
@@ -54,17 +53,17 @@ export class Replicas {
   #next = 0;
 
   constructor(
-    private readonly server: HranaServer,
-    private readonly all: readonly HranaServer[],
+    private readonly server: ServerClient,
+    private readonly all: readonly ServerClient[],
     private readonly onWarning: (warning: string) => void,
   ) {}
 
   /** Returns a replica that has a commit of a namespace; null when none has it within {@link PATIENCE_MS}. */
-  async having(namespace: string, { number, token }: CommitState): Promise<HranaServer | null> {
+  async having(namespace: string, { number, token }: CommitState): Promise<ServerClient | null> {
     if (this.all.length === 0 || !(await this.#areUsable())) return null;
     const until = performance.now() + PATIENCE_MS;
     const first = this.#next++;
-    const candidates = new Set(this.all.map((_, at) => this.all[(first + at) % this.all.length] as HranaServer));
+    const candidates = new Set(this.all.map((_, at) => this.all[(first + at) % this.all.length] as ServerClient));
     while (candidates.size > 0) {
       for (const replica of candidates) {
         const [newest, newestToken] = (await newestOf(replica, namespace)) ?? [];
@@ -96,12 +95,12 @@ export const otherCommits = (namespace: string): string =>
   `a replica has commits of ${namespace} that the libSQL server lacks: make a new replica, or restore what the server lost`;
 
 /** Returns the number and the token of a replica's newest commit; null when it has none, or does not answer. */
-async function newestOf(replica: HranaServer, namespace: string): Promise<[number, string] | null> {
+async function newestOf(replica: ServerClient, namespace: string): Promise<[number, string] | null> {
   try {
-    const { rows } = await replica.send(namespace, transactionBody([NEWEST], "BEGIN"), ANSWER_MS);
-    return (rows[1]?.[0] as [number, string] | undefined) ?? null;
+    const [[newest] = []] = await replica.transact(namespace, "read", [NEWEST], ANSWER_MS);
+    return (newest as [number, string] | undefined) ?? null;
   } catch (error) {
-    if (error instanceof NoAnswer || error instanceof ServerRefused) return null;
+    if (error instanceof NoAnswer || error instanceof ServerRefused || error instanceof StatementFailed) return null;
     throw error;
   }
 }
@@ -113,20 +112,16 @@ export class BulkReads implements Reads {
 
   constructor(
     private readonly namespace: Origin,
-    private replica: HranaServer | null,
+    private replica: ServerClient | null,
   ) {}
 
   /** @throws as {@link Namespace.read} */
   async read(statements: readonly Statement[], deadlineMs = ANSWER_MS): Promise<ResultRow[][]> {
     if (this.replica === null) return this.namespace.read(statements, deadlineMs);
     try {
-      const body = transactionBody([...statements, NEWEST], "BEGIN");
-      const { rows, errors } = await this.replica.send(this.namespace.name, body, deadlineMs);
-      const failed = errors.find((error) => error !== null);
-      if (failed !== undefined) throw new StatementFailed(failed?.message ?? "");
-      const [newest, ...read] = (rows.slice(1, -2) as ResultRow[][]).toReversed();
-      this.#newest = newest?.[0] ?? null;
-      return read.toReversed();
+      const all = await this.replica.transact(this.namespace.name, "read", [...statements, NEWEST], deadlineMs);
+      this.#newest = all.at(-1)?.[0] ?? null;
+      return all.slice(0, -1);
     } catch (error) {
       if (error instanceof StatementFailed && error.isTooLarge) throw error;
       this.namespace.warn(`the replica ${this.replica.url} gives no answer any more: the rest is read from the server`);

@@ -2,8 +2,8 @@
 import { Failure } from "../failure.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { ServerAdmin } from "./admin.ts";
-import { HranaServer, NoAnswer, ServerRefused, transactionBody } from "./hrana.ts";
 import { FIRST_FOR_REPLICAS, isForReplicas } from "./replicas.ts";
+import { NoAnswer, ServerClient, ServerRefused, StatementFailed } from "./server.ts";
 import { CONTROL_NAMESPACE } from "./server-engine.ts";
 
 /** How long the server may take for one answer, ms. */
@@ -28,7 +28,7 @@ interface NamespaceCounts {
  * @throws {Failure} `engine_unusable`
  */
 export async function requireUsable(options: ServerOptions): Promise<void> {
-  const server = new HranaServer(options.url, options.authToken);
+  const server = new ServerClient(options.url, options.authToken);
   await explained(options, async () => {
     const version = await server.version(TIMEOUT_MS);
     if (options.replicaUrls.length > 0) requireDurableReplication(version);
@@ -82,17 +82,18 @@ async function requireAdminKey({ adminUrl, adminToken }: ServerOptions): Promise
 /** Requires that commits are on disk before they are acknowledged: `synchronous` is FULL. @throws {Failure} */
 async function requireStrong(options: ServerOptions): Promise<void> {
   const { adminUrl, adminToken } = options;
-  const server = new HranaServer(options.url, options.authToken);
-  const { rows } = await server.send(
+  const server = new ServerClient(options.url, options.authToken);
+  const [[[synchronous = FULL] = []] = []] = await server.transact(
     CONTROL_NAMESPACE,
-    transactionBody([{ sql: "PRAGMA synchronous" }], "BEGIN"),
+    "read",
+    [{ sql: "PRAGMA synchronous" }],
     TIMEOUT_MS,
   );
   const config =
     adminUrl === null || adminToken === null
       ? null
       : await new ServerAdmin(adminUrl, adminToken).config(CONTROL_NAMESPACE);
-  const isStrong = config === null ? Number(rows[1]?.[0]?.[0] ?? FULL) >= FULL : config.durability_mode === "strong";
+  const isStrong = config === null ? Number(synchronous) >= FULL : config.durability_mode === "strong";
   if (isStrong) return;
   throw unusable(
     `The namespace ${CONTROL_NAMESPACE} has the durability_mode ${config?.durability_mode ?? "relaxed"}: a crash of the server's machine loses what was acknowledged. Set it with the admin API: POST /v1/namespaces/${CONTROL_NAMESPACE}/config with {"durability_mode":"strong"}, and the same for each workspace.`,
@@ -104,8 +105,8 @@ const FULL = 2;
 
 async function requireWriting({ url, authToken }: ServerOptions): Promise<void> {
   // This transaction changes nothing, but needs the permission to write.
-  const body = transactionBody([{ sql: "DELETE FROM workspaces WHERE 0" }]);
-  await new HranaServer(url, authToken).send(CONTROL_NAMESPACE, body, TIMEOUT_MS);
+  const nothing = { sql: "DELETE FROM workspaces WHERE 0" };
+  await new ServerClient(url, authToken).transact(CONTROL_NAMESPACE, "write", [nothing], TIMEOUT_MS);
 }
 
 const unusable = (message: string, cause?: unknown): Failure => new Failure("engine_unusable", message, { cause });
@@ -117,7 +118,8 @@ async function explained(options: ServerOptions, check: () => Promise<void>): Pr
     try {
       return await check();
     } catch (error) {
-      if (!(error instanceof NoAnswer) || performance.now() > until) throw explanation(options, error);
+      const mayPass = error instanceof NoAnswer || (error instanceof StatementFailed && error.isPassing);
+      if (!mayPass || performance.now() > until) throw explanation(options, error);
     }
     await Bun.sleep(PAUSE_MS);
   }
@@ -127,6 +129,12 @@ function explanation(options: ServerOptions, error: unknown): unknown {
   if (error instanceof NoAnswer) {
     return unusable(
       `The libSQL server ${options.url} does not answer (${error.message}). Start it, or check engine_url.`,
+      error,
+    );
+  }
+  if (error instanceof StatementFailed) {
+    return unusable(
+      `The libSQL server ${options.url} does not write in the namespace ${CONTROL_NAMESPACE} (${error.message}). Look into the server's log.`,
       error,
     );
   }

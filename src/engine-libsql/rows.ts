@@ -1,6 +1,7 @@
 /** Reads rows of a namespace in answers that stay below the server's limit of size. */
-import { query, StatementFailed } from "./hrana.ts";
+
 import type { Reads } from "./replicas.ts";
+import { query, StatementFailed } from "./server.ts";
 import { type Key, keysJson, type ReplicatedTable } from "./tables.ts";
 
 /** The most rows that are read at once; fewer while they are too large for one answer. */

@@ -17,12 +17,12 @@ import type { SqlValue } from "../store/values.ts";
 import { ServerAdmin } from "./admin.ts";
 import { WorkingCopy } from "./copy.ts";
 import { NamespaceMissing } from "./copy-errors.ts";
-import { HranaServer, NoAnswer, query, ServerRefused } from "./hrana.ts";
 import { MovingEngine } from "./moving-engine.ts";
 import { Namespace, ServerUnavailable } from "./namespace.ts";
 import { pullAsIs } from "./pull.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
 import { Replicas } from "./replicas.ts";
+import { NoAnswer, query, ServerClient, ServerRefused } from "./server.ts";
 import { upgrade } from "./upgrade.ts";
 
 /** The namespace of the control database. */
@@ -48,7 +48,7 @@ export interface OpenedCopy {
 }
 
 export class ServerEngine {
-  readonly #server: HranaServer;
+  readonly #server: ServerClient;
   readonly #replicas: Replicas;
   readonly #admin: ServerAdmin | null;
 
@@ -56,8 +56,8 @@ export class ServerEngine {
     { url, authToken, adminUrl, adminToken, replicaUrls }: ServerOptions,
     private readonly onWarning: (warning: string) => void,
   ) {
-    this.#server = new HranaServer(url, authToken);
-    const replicas = replicaUrls.map((replica) => new HranaServer(replica, authToken));
+    this.#server = new ServerClient(url, authToken);
+    const replicas = replicaUrls.map((replica) => new ServerClient(replica, authToken));
     this.#replicas = new Replicas(this.#server, replicas, onWarning);
     this.#admin = adminUrl === null || adminToken === null ? null : new ServerAdmin(adminUrl, adminToken);
   }

@@ -4,7 +4,7 @@
  * array, many rows as one parameter, which the receiver unpacks with `json_each`.
  */
 import type { Connection } from "../store/connection.ts";
-import type { Statement } from "./hrana.ts";
+import type { Statement } from "./server.ts";
 
 /**
  * Whether a table is not replicated: each copy derives the tables of the search from other tables, and `governd_`

@@ -13,9 +13,9 @@ import { removeDatabase } from "../store/remove.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { COMMITS_TABLE, EVERYTHING } from "./commits.ts";
 import { changesOf, withBase } from "./differences.ts";
-import type { Statement } from "./hrana.ts";
 import { ServerUnavailable } from "./namespace.ts";
 import { type PullParts, pullAsIs } from "./pull.ts";
+import type { Statement } from "./server.ts";
 import { type ReplicatedTable, readTables, statementsOf, type TableChanges } from "./tables.ts";
 
 /** How often an upgrade is tried when other nodes write to the namespace. */
@@ -37,9 +37,6 @@ export async function upgrade(parts: UpgradeParts): Promise<void> {
   }
 }
 
-/** Lets a table be replaced that other tables refer to. It applies to one request. */
-const IGNORING_REFERENCES: Statement = { sql: "PRAGMA foreign_keys = OFF" };
-
 async function upgradeOnce(parts: UpgradeParts) {
   const { namespace, migrations, encryptionKey } = parts;
   removeLeftovers(parts.path);
@@ -54,7 +51,7 @@ async function upgradeOnce(parts: UpgradeParts) {
     migrate(connection, migrations);
     const statements = withBase(connection, before, () => statementsBetween(connection));
     const row = { number: number + 1, format: newest, changed: EVERYTHING, guards: [sameFormat(format)] };
-    return await namespace.commit(row, statements, [IGNORING_REFERENCES]);
+    return await namespace.commit(row, statements, "rebuild");
   } finally {
     for (const path of [before, after]) removeDatabase(path);
   }

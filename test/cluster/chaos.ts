@@ -8,7 +8,7 @@ import { Nodes } from "../support/nodes.ts";
 import { violations } from "./check.ts";
 import { Clients } from "./history.ts";
 import { revocations } from "./keys.ts";
-import { trailOf } from "./trail.ts";
+import { answerOf, trailOf } from "./trail.ts";
 
 export interface ChaosOptions {
   seed: number;
@@ -65,7 +65,7 @@ export async function chaos(options: ChaosOptions): Promise<Chaos> {
     const [client] = nodes.clients((made[at] as { apiKey: string }).apiKey);
     if (client === undefined) throw new Error("no node is left");
     wrong.push(...clients.violations, ...violations(clients.calls, await trailOf(client)));
-    const verified = await client.post("/v1/audit/verify", { scope: "workspace" });
+    const verified = await answerOf(client, "/v1/audit/verify", { scope: "workspace" });
     if (verified.json?.valid !== true) wrong.push(`it does not verify: ${verified.text.slice(0, 500)}`);
   }
   const all = histories.flatMap(({ calls }) => calls);

@@ -5,8 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
-import { HranaServer } from "../../src/engine-libsql/hrana.ts";
 import { Replicas } from "../../src/engine-libsql/replicas.ts";
+import { ServerClient } from "../../src/engine-libsql/server.ts";
 import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -207,7 +207,7 @@ describe.skipIf(LIBSQL_SERVER === null)("many rows", () => {
 
     // So it does when the server has gone as far meanwhile.
     const warnings: string[] = [];
-    const [behind, ahead] = [new HranaServer(front.url, server.token), new HranaServer(other.url, null)];
+    const [behind, ahead] = [new ServerClient(front.url, server.token), new ServerClient(other.url, null)];
     const replicas = new Replicas(behind, [ahead], (warning) => warnings.push(warning));
     const as = { number: await newest(other), token: "the server's", oldest: 1, format: 1 };
     expect(await replicas.having(namespace, as)).toBeNull();

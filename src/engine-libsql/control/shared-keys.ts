@@ -10,8 +10,8 @@ import { replaceFile } from "../../core/datadir/private-files.ts";
 import type { SealKey } from "../../core/datadir/seal-key.ts";
 import { Failure, orNull } from "../../failure.ts";
 import { KeyUnusable, SecretKey } from "../../ops/directory/secret-key.ts";
-import { query } from "../hrana.ts";
 import type { Namespace } from "../namespace.ts";
+import { query } from "../server.ts";
 
 const TABLE = "governd_keys";
 const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
