@@ -180,13 +180,16 @@ interface Requested {
 
 /** An operation that a client can request and that is recorded. */
 interface RecordedRequest extends Recorded, Requested {
+  kind: "plain";
   /**
-   * - `plain`: runs on the workspace's thread.
-   * - `inquiry`: a reader thread reads first; the workspace's thread records the results.
-   * - `stream`: the workspace's thread records it; a reader thread sends the body.
-   * - `inquired_stream`: both.
+   * What another thread finds out before the workspace's thread runs the operation:
+   * - `never`: nothing.
+   * - `always`: what a reader thread reads.
+   * - `alone`: the same, on a connection of its own, since it reads one snapshot for a long time.
+   * - `wide`: what a reader thread reads, for a list that examines more entries than it shows.
+   * - `large`: what the screening thread decides about large texts.
    */
-  kind: "plain" | "inquiry" | "stream" | "inquired_stream";
+  look: "never" | "always" | "alone" | "wide" | "large";
   /** Whether the operation is refused while its agent is suspended. */
   suspendable: boolean;
   /**
@@ -227,7 +230,7 @@ interface ControlRequest extends Recorded, Requested {
 /** An operation that a client can request and that is not recorded, since monitors repeat it constantly. */
 interface UnrecordedRequest extends Requested {
   /**
-   * - `inspection`: a reader thread runs it.
+   * - `inspection`: what a reader thread finds is the answer.
    * - `report`: the daemon runs it on the main thread.
    */
   kind: "inspection" | "report";

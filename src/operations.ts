@@ -174,6 +174,7 @@ const TREE_HEAD = { size: COUNT, root: HASH } as const;
 /** Reads of an agent's configuration. */
 const CONFIG_READ = {
   kind: "plain",
+  look: "never",
   scopes: ["full", "agent", "auditor"],
   suspendable: false,
   activity: true,
@@ -188,6 +189,7 @@ const CONFIG_READ = {
 /** Operations that add a configuration version. */
 const CONFIG_CHANGE = {
   kind: "plain",
+  look: "never",
   scopes: ["full"],
   suspendable: false,
   activity: false,
@@ -211,6 +213,7 @@ const CHECKPOINT_CHANGE = {
 
 /** Reads of an agent's data, in the present or in a checkpoint. */
 const DATA_READ = {
+  kind: "plain",
   scopes: ["full", "agent"],
   suspendable: true,
   activity: true,
@@ -225,6 +228,7 @@ const DATA_CHANGE = { kind: "plain", suspendable: true, activity: true, group: "
 
 /** Reads of the audit trail and of agents as a whole. */
 const TRAIL_READ = {
+  kind: "plain",
   scopes: ["full", "auditor"],
   suspendable: false,
   activity: false,
@@ -242,6 +246,7 @@ const SEALS_READ = { input: takes<Record<never, never>>(), scopes: ["full", "aud
 /** Operations that suspend or resume an agent. */
 const SUSPENSION = {
   kind: "plain",
+  look: "large",
   input: takes<{ agentId: string; reason: string | null }>(),
   scopes: ["full"],
   suspendable: false,
@@ -331,6 +336,7 @@ export const OPERATIONS = {
   },
   "checkpoint.create": {
     ...CHECKPOINT_CHANGE,
+    look: "large",
     input: takes<{ agentId: string; label: string | null; metadata: JsonObject }>(),
     grows: "history",
     overQuota: "refused",
@@ -354,7 +360,7 @@ export const OPERATIONS = {
   },
   "checkpoint.list": {
     ...DATA_READ,
-    kind: "plain",
+    look: "never",
     input: takes<{ agentId: string; page: Page } & CheckpointSorting>(),
     scopes: ["full", "agent", "auditor"],
     erasedBy: [],
@@ -367,7 +373,7 @@ export const OPERATIONS = {
   },
   "checkpoint.read": {
     ...DATA_READ,
-    kind: "stream",
+    look: "never",
     input: takes<{ checkpointId: string; page?: Page }>(),
     erasedBy: [],
     ocsf: "datastore.read",
@@ -382,7 +388,7 @@ export const OPERATIONS = {
   },
   "checkpoint.compare": {
     ...DATA_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{ checkpointId: string; to: string | null; page: Page }>(),
     erasedBy: [],
     ocsf: "datastore.read",
@@ -398,6 +404,7 @@ export const OPERATIONS = {
   },
   "checkpoint.restore": {
     ...CHECKPOINT_CHANGE,
+    look: "large",
     input: takes<{ checkpointId: string; restoreConfig: boolean; restoreData: boolean }>(),
     grows: "entries",
     overQuota: "refused",
@@ -418,6 +425,7 @@ export const OPERATIONS = {
   },
   "checkpoint.delete": {
     ...CHECKPOINT_CHANGE,
+    look: "never",
     input: takes<{ checkpointId: string }>(),
     grows: "nothing",
     overQuota: "accepted",
@@ -430,6 +438,7 @@ export const OPERATIONS = {
   },
   "data.write": {
     ...DATA_CHANGE,
+    look: "large",
     input: takes<{
       agentId: string;
       key: string;
@@ -462,7 +471,7 @@ export const OPERATIONS = {
   },
   "data.read": {
     ...DATA_READ,
-    kind: "plain",
+    look: "never",
     input: takes<{ agentId: string; key: string }>(),
     erasedBy: ["key"],
     ocsf: "datastore.read",
@@ -477,7 +486,7 @@ export const OPERATIONS = {
   },
   "data.read_full": {
     ...DATA_READ,
-    kind: "plain",
+    look: "never",
     input: takes<{ agentId: string; key: string }>(),
     erasedBy: ["key"],
     ocsf: "datastore.read",
@@ -488,7 +497,7 @@ export const OPERATIONS = {
   },
   "data.list": {
     ...DATA_READ,
-    kind: "plain",
+    look: "wide",
     input: takes<
       { agentId: string; prefix: string; page: Page; includeValues: boolean } & Sorting & {
           /** Whether to count the rows on all pages of the list. */
@@ -508,7 +517,7 @@ export const OPERATIONS = {
   },
   "data.query": {
     ...DATA_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<
       { agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting & {
           /** Each row comes with the entries whose keys begin with its key and this character. */
@@ -527,7 +536,7 @@ export const OPERATIONS = {
   },
   "data.search": {
     ...DATA_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{
       agentId: string;
       query: string;
@@ -553,6 +562,7 @@ export const OPERATIONS = {
   },
   "data.delete": {
     ...DATA_CHANGE,
+    look: "never",
     input: takes<{ agentId: string; key: string; condition?: VersionCondition }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
@@ -572,6 +582,7 @@ export const OPERATIONS = {
   },
   "data.delete_prefix": {
     ...DATA_CHANGE,
+    look: "never",
     input: takes<{ agentId: string; prefix: string; confirmedCount?: number }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
@@ -591,6 +602,7 @@ export const OPERATIONS = {
   },
   "data.erase": {
     ...DATA_CHANGE,
+    look: "never",
     input: takes<
       { agentId: string; key: string; condition?: VersionCondition } | { agentId: string; prefix: string }
     >(),
@@ -668,7 +680,7 @@ export const OPERATIONS = {
   },
   "policy.check": {
     ...DATA_READ,
-    kind: "plain",
+    look: "large",
     input: takes<{
       agentId: string | null;
       /** Policies in the form of a config; null for the agent's own. */
@@ -693,7 +705,7 @@ export const OPERATIONS = {
   },
   "policy.replay": {
     ...DATA_READ,
-    kind: "stream",
+    look: "never",
     input: takes<{
       /** Null for the entries of all agents. */
       agentId: string | null;
@@ -715,7 +727,7 @@ export const OPERATIONS = {
   },
   "audit.query": {
     ...TRAIL_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & OldestFirst & TrailFilter>(),
     did: "looked at the audit log",
     tried: "look at the audit log",
@@ -724,7 +736,7 @@ export const OPERATIONS = {
   },
   "audit.read": {
     ...TRAIL_READ,
-    kind: "plain",
+    look: "never",
     input: takes<{ eventId: string; proof: boolean }>(),
     did: "looked at an event",
     tried: "look at an event",
@@ -736,7 +748,7 @@ export const OPERATIONS = {
   },
   "audit.receipt": {
     ...TRAIL_READ,
-    kind: "plain",
+    look: "never",
     input: takes<{ eventId: string; format?: "tlog-proof" }>(),
     did: "took a receipt",
     tried: "take a receipt",
@@ -751,7 +763,7 @@ export const OPERATIONS = {
   },
   "audit.verify": {
     ...TRAIL_READ,
-    kind: "inquiry",
+    look: "alone",
     input: takes<{ scope: AuditScope }>(),
     group: "proofs",
     did: "verified the log",
@@ -761,7 +773,7 @@ export const OPERATIONS = {
   },
   "audit.export": {
     ...TRAIL_READ,
-    kind: "inquired_stream",
+    look: "always",
     input: takes<{
       scope: AuditScope;
       format: ExportFormat;
@@ -794,7 +806,7 @@ export const OPERATIONS = {
   },
   "audit.stream": {
     ...TRAIL_READ,
-    kind: "stream",
+    look: "never",
     input: takes<{ scope: AuditScope; after?: string; filter?: TrailFilter }>(),
     did: "watched the log",
     tried: "watch the log",
@@ -806,7 +818,7 @@ export const OPERATIONS = {
   },
   "audit.activity": {
     ...TRAIL_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{
       scope: AuditScope;
       window: TimeWindow;
@@ -916,7 +928,7 @@ export const OPERATIONS = {
   },
   "agent.list": {
     ...TRAIL_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{ prefix: string; contains?: string; page: Page }>(),
     did: "listed the agents",
     tried: "list the agents",
@@ -925,7 +937,7 @@ export const OPERATIONS = {
   },
   "agent.read": {
     ...TRAIL_READ,
-    kind: "inquiry",
+    look: "always",
     input: takes<{ agentId: string }>(),
     ocsf: "entity.read",
     did: "looked at the agent",
@@ -1314,11 +1326,16 @@ type OfKind<K extends Facts["kind"]> = {
   [N in keyof Rows]: Rows[N]["kind"] extends K ? N : never;
 }[keyof Rows];
 
+/** The recorded operations before which another thread looks something up in these cases. */
+type Looking<L extends string> = {
+  [N in keyof Rows]: Rows[N] extends { look: infer Own } ? (Own extends L ? N : never) : never;
+}[keyof Rows];
+
 /** The name of an operation that a client can request. */
 export type OperationName = SingleName | CompositeName;
 
 /** Operations that a client can request and that are not composite. */
-type SingleName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report" | "act">;
+type SingleName = OfKind<"plain" | "inspection" | "report" | "act">;
 
 /** Requests for several operations at once. */
 export type CompositeName = OfKind<"composite">;
@@ -1339,16 +1356,16 @@ interface CompositeInput<C extends CompositeName> {
 /** The input of every operation that a client can request, after validation. */
 export type OperationInputs = { [N in SingleName]: Rows[N]["input"] } & { [C in CompositeName]: CompositeInput<C> };
 
-/** Operations that read on a reader thread and are recorded with their results. */
-export type InquiryName = OfKind<"inquiry" | "inquired_stream">;
+/** Operations that are always looked up on a reader thread, and recorded with what was found. */
+export type InquiryName = Looking<"always" | "alone">;
 
 /** Operations whose events state rows: `log/row-effects.ts` has what they state. */
 export type RowsOperation = {
   [N in EventName]: Rows[N]["effect"] extends "rows" ? N : never;
 }[EventName];
 
-/** Operations whose answer is a stream. */
-export type StreamName = OfKind<"stream" | "inquired_stream">;
+/** Operations that are never looked up before they are run. */
+export type DirectName = Looking<"never">;
 
 /** Operations on a reader thread that are not recorded. They concern only the workspace's seals. */
 export type InspectionName = OfKind<"inspection">;
@@ -1360,7 +1377,7 @@ export type ReportName = OfKind<"report">;
 export type ActName = OfKind<"act">;
 
 /** Operations that a client can request and that are recorded. */
-export type RecordedName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream">;
+export type RecordedName = OfKind<"plain">;
 
 /** Events of a workspace itself on behalf of accounts, keys and members. */
 export type AccountEventName = OfKind<"account">;
@@ -1383,11 +1400,22 @@ export const isInspection = (name: OperationName): name is InspectionName => FAC
 export const leavesNoTrace = (name: OperationName): name is InspectionName | ReportName =>
   isInspection(name) || isReport(name);
 
-export const isInquiry = (name: OperationName): name is InquiryName =>
-  FACTS[name].kind === "inquiry" || FACTS[name].kind === "inquired_stream";
+/** Reports whether a reader thread looks something up before the operation is run, or instead. */
+export function looksFirst(name: OperationName, input: OperationInputs[OperationName]): boolean {
+  const facts = FACTS[name];
+  if (!("look" in facts)) return facts.kind === "inspection";
+  return facts.look === "always" || facts.look === "alone" || (facts.look === "wide" && isWide(input));
+}
 
-export const isStream = (name: OperationName): name is StreamName =>
-  FACTS[name].kind === "stream" || FACTS[name].kind === "inquired_stream";
+/** Whether the lookup of an operation needs a connection of its own. */
+export function looksAlone(name: OperationName): boolean {
+  const facts = FACTS[name];
+  return "look" in facts && facts.look === "alone";
+}
+
+/** Whether a list examines more entries than it shows. */
+const isWide = (input: OperationInputs[OperationName]): boolean =>
+  "sort" in input || "delimiter" in input || "count" in input;
 
 export const isComposite = (name: OperationName): name is CompositeName => FACTS[name].kind === "composite";
 
@@ -1405,13 +1433,6 @@ export function scopesOf(name: OperationName): readonly Scope[] {
   if (facts.kind !== "composite") return "scopes" in facts ? facts.scopes : [];
   return SCOPES.filter((scope) => partsOf(name).every((part) => scopesOf(part).includes(scope)));
 }
-
-/**
- * Whether a list examines more entries than it shows. Then a reader thread reads first, as for an inquiry, so that the
- * workspace's thread has little to do.
- */
-export const looksAhead = (input: OperationInputs[OperationName]): boolean =>
-  "includeValues" in input && ("sort" in input || "delimiter" in input || "count" in input);
 
 /** Whether an operation is refused while its agent is suspended. */
 export function isSuspendable(name: OperationName): boolean {

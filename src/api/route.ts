@@ -53,6 +53,8 @@ export interface ResponseDoc {
   /** Media types besides the first. */
   otherTypes?: readonly string[];
   etag?: boolean;
+  /** The body is sent as it is made, and never stored. */
+  streamed?: true;
   /**
    * The answer may be compressed, since it has no secrets: see `pipeline/compression.ts`. Never together with `etag`.
    */

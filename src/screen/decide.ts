@@ -58,7 +58,7 @@ export type Decision = (Allowed | Refused) & {
 };
 
 /** The decision about content in which nothing was found. */
-export const ALLOWED: Decision = { allowed: true };
+const ALLOWED: Decision = { allowed: true };
 
 /** What happens to the content: it is stored as it is, stored with a report, stored in another form, or not stored. */
 export type Outcome = "unchanged" | "audit" | "redact" | "block";

@@ -19,13 +19,13 @@ import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { EVENT_NAMES, eventFacts, looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { insertAccount } from "../../src/ops/accounts/accounts.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
 import { recordInInstallation } from "../../src/ops/directory/acts.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
 import { findInstallation } from "../../src/ops/directory/workspaces.ts";
-import { inquiryOf, jobOf } from "../../src/serve/threads/registry.ts";
+import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
@@ -112,12 +112,12 @@ class Life {
   }
 
   async #found(name: OperationName, input: OperationInputs[OperationName]): Promise<JsonValue | undefined> {
-    if (!(eventFacts(name)?.kind ?? "").startsWith("inquir")) return undefined;
+    if (!looksFirst(name, input)) return undefined;
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
     const parts = { ...context, versions: new Versions(this.connection), openControl: null, queryEmbedder: null };
-    return await inquiryOf(name).query(this.connection, parts, input as never);
+    return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
   }
 
   async json<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<JsonObject> {

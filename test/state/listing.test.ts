@@ -10,7 +10,7 @@ import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { OperationInputs } from "../../src/operations.ts";
-import { inquiryOf, jobOf } from "../../src/serve/threads/registry.ts";
+import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -133,7 +133,7 @@ async function pageOf<N extends "data.list" | "data.query">(
   const indexes = new SearchIndexes(0);
   const versions = new Versions(connection);
   const context = { workspaceId, principal, nowMs, indexes, versions, openControl: null, queryEmbedder: null };
-  const found = await inquiryOf(name).query(connection, context, input);
+  const found = (await lookOf(name)(connection, context, input)) as JsonValue;
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);
 }

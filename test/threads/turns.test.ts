@@ -16,30 +16,17 @@ let batches: BatchQueue<Asked>;
 let turns: Turns<Asked>;
 /** What a group does, by workspace. */
 let groups: Record<string, () => Promise<void>>;
-/** How many operations of each workspace were prepared before their group. Preparing one takes `preparingMs`. */
-let prepared: Map<string, number>;
-let preparingMs: number;
 
 beforeEach(() => {
   nowMs = 0;
   served = [];
   inUse = new Set();
   groups = {};
-  prepared = new Map();
-  preparingMs = 0;
   batches = new BatchQueue(() => 0);
   turns = new Turns(batches, {
     monotonicMs: () => nowMs,
     isInUse: (id) => inUse.has(id),
     post: () => {},
-    prepare: (id, operations, isOver) => {
-      for (let count = prepared.get(id) ?? 0; count < operations.length; ) {
-        prepared.set(id, ++count);
-        nowMs += preparingMs;
-        if (isOver()) return true;
-      }
-      return false;
-    },
     perform: async (id) => {
       inUse.add(id);
       served.push(`${id} begins`);
@@ -109,44 +96,4 @@ test("while a group waits for what is done beside the thread, what arrives is se
   expect(served.at(-1)).toBe("waiting ends");
   // It has its next group when this one has ended.
   expect(batches.take()?.workspaceId).toBe("waiting");
-});
-
-test("while a group waits, its next group is prepared, a little in each turn, after others were served", async () => {
-  preparingMs = 100;
-  const work = Promise.withResolvers<void>();
-  groups.waiting = () => turns.serveDuring("waiting", work.promise);
-  groups.other = async () => {
-    served.push(`${prepared.get("waiting") ?? 0} prepared`);
-  };
-  const serving = serve("waiting");
-  for (const id of ["waiting", "waiting", "waiting", "other"]) arrive(id);
-  for (let turn = 0; turn < 10; turn++) await nextTurn();
-  expect(served.slice(1)).toEqual(["other begins", "1 prepared", "other ends"]);
-  expect(prepared).toEqual(new Map([["waiting", 3]]));
-  arrive("waiting");
-  await nextTurn();
-  arrive("other");
-  await nextTurn();
-  expect(served.slice(4)).toEqual(["other begins", "4 prepared", "other ends"]);
-  work.resolve();
-  await serving;
-});
-
-test("an arrival wakes every group that waits", async () => {
-  const work = Promise.withResolvers<void>();
-  for (const id of ["a", "b"]) groups[id] = () => turns.serveDuring(id, work.promise);
-  const serving = [serve("a"), serve("b")];
-  await nextTurn();
-  batches.add([{ workspaceId: "a", id: 2 }], 3);
-  batches.add([{ workspaceId: "b", id: 3 }], 3);
-  turns.arrived();
-  for (let turn = 0; turn < 4; turn++) await nextTurn();
-  expect(prepared).toEqual(
-    new Map([
-      ["a", 1],
-      ["b", 1],
-    ]),
-  );
-  work.resolve();
-  await Promise.all(serving);
 });

@@ -122,36 +122,3 @@ test("whoever asks is named once in a message, and each operation and event arri
   const whose = arrived.map((each) => ("principal" in each ? each.principal : null));
   expect(whose).toEqual([one, other, one, other, one, null]);
 });
-
-test("another thread helps only with what waits, and its result comes with the operation or behind it", async () => {
-  const recording = new Recording();
-  const asked: number[] = [];
-  const results = new Map<number, (found: string | null) => void>();
-  const submit = (count: number) => {
-    const input = { agentId: "a", atomic: true, parts: [] };
-    const request = { name: "data.batch", input, principal: anybody("ws"), partTexts: ["[]"] } as const;
-    const help = () => {
-      asked.push(count);
-      return new Promise<string | null>((resolve) => results.set(count, resolve));
-    };
-    expect(recording.thread.submit(request, undefined, () => {}, help)).toBeNull();
-  };
-  for (const count of [1, 2, 3, 4, 5]) submit(count);
-  expect(asked).toEqual([3, 4, 5]);
-  results.get(3)?.('{"digests":["before"]}');
-  await recording.turns(10);
-  results.get(4)?.('{"digests":["behind"]}');
-  results.get(5)?.(null);
-  await recording.turns(10);
-  const messages = recording.sent.map(({ message }) => message);
-  const operations = messages.flatMap((one) => (one.kind === "operations" ? recordedOf(one.asked) : []));
-  expect(operations.map((one) => ("found" in one ? one.found : null))).toEqual([
-    null,
-    null,
-    { digests: ["before"] },
-    null,
-    null,
-  ]);
-  const behind = messages.filter(({ kind }) => kind === "found");
-  expect(behind).toEqual([{ kind: "found", workspaceId: "ws", id: 4, found: { digests: ["behind"] } }]);
-});

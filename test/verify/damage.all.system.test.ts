@@ -1,7 +1,7 @@
 /** A file whose pages are damaged: the daemon and both programs say the same of it, and accuse nobody. */
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { inquiryOf } from "../../src/serve/threads/registry.ts";
+import { lookOf } from "../../src/serve/threads/registry.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { Judge } from "../corpus/judge.ts";
@@ -38,7 +38,7 @@ test("damaged pages are damage, in the words of the command also through the API
   const principal = { actor: "cli", workspaceId: WORKSPACE_ID, scope: "full" as const, agents: null };
   const context = { workspaceId: WORKSPACE_ID, principal, nowMs: 0, indexes: null, openControl: null };
   const scope = { scope: "workspace" } as const;
-  const answer = await inquiryOf("audit.verify").query(connection, context as never, { scope });
+  const answer = await lookOf("audit.verify")(connection, context as never, { scope });
   expect(answer).toMatchObject({ valid: false, completeness: "unknown", problem_count: 1, problems: [problem] });
 });
 

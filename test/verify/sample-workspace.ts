@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { wholeText } from "../../src/core/long-text.ts";
 import type { Principal, Reply } from "../../src/core/writer/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
-import type { Operation, PreparedOperation } from "../../src/core/writer/operation.ts";
+import type { Context, Run } from "../../src/core/writer/operation.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
@@ -34,20 +34,18 @@ const OPERATIONS = {
   "config.update": updateConfig,
   "config.rollback": rollbackConfig,
   "policies.update": updateWorkspacePolicies,
-  "checkpoint.create": createCheckpoint,
-  "checkpoint.restore": restoreCheckpoint,
+  "checkpoint.create": createCheckpoint.run,
+  "checkpoint.restore": restoreCheckpoint.run,
   "checkpoint.delete": removeCheckpoint,
   "data.write": writeData,
   "data.read": readData,
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
   "data.erase": eraseData,
-  "agent.suspend": agentOperations["agent.suspend"],
+  "agent.suspend": agentOperations["agent.suspend"].run,
 };
 
-type AnyOperation = Operation<never> | PreparedOperation<never, never>;
-
-const runOf = (operation: AnyOperation): Operation<never, never> => ("run" in operation ? operation.run : operation);
+type AnyRun = Run<never, never>;
 
 type Known = keyof typeof OPERATIONS & OperationName;
 
@@ -88,8 +86,7 @@ export class Driver {
     const jobs = operations.map(([name, input]) => ({
       operation: name,
       principal: PRINCIPAL,
-      run: (tx: Connection, context: Parameters<Operation<Known>>[1]) =>
-        runOf(OPERATIONS[name] as AnyOperation)(tx, context, input as never),
+      run: (tx: Connection, context: Context) => (OPERATIONS[name] as AnyRun)(tx, context, input as never),
     }));
     return this.writer.perform(jobs);
   }

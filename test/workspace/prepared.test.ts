@@ -1,20 +1,12 @@
 /** Jobs are prepared together, before their turn: the result is the same as without, also when a group runs again. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { Versions } from "../../src/core/rows/events.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { Job } from "../../src/core/writer/job.ts";
-import type { PreparedJob } from "../../src/core/writer/perform.ts";
-import { RandomPool } from "../../src/ids.ts";
-import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { newSalt } from "../../src/log/hash.ts";
-import type { OperationInputs } from "../../src/operations.ts";
+import type { JsonObject } from "../../src/json.ts";
 import { NO_POLICIES, type PolicySettings, policiesOf } from "../../src/screen/policies.ts";
-import { jobOf, preparationOf } from "../../src/serve/threads/registry.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { effort } from "../effort.ts";
-import { SEED } from "../seed.ts";
-import { Seeded } from "../seeded.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -120,9 +112,9 @@ function watched(job: Job): Job & { preparations: number; runs: number; stale: n
     preparations: 0,
     runs: 0,
     stale: 0,
-    prepare: (context: Parameters<NonNullable<Job["prepare"]>>[0]) => ({
+    prepare: (...given: Parameters<NonNullable<Job["prepare"]>>) => ({
       number: ++watching.preparations,
-      inner: job.prepare?.(context),
+      inner: job.prepare?.(...given),
     }),
     run: (...[tx, context, prepared]: Parameters<Job["run"]>) => {
       const { number, inner } = prepared as { number: number; inner: unknown };
@@ -190,98 +182,4 @@ test("a job that fails while it is prepared fails alone, and writes nothing", as
   expect(JSON.stringify(settled)).not.toContain(PERSONAL);
   expect(workspace.failures.map(({ operation }) => operation)).toEqual(["data.write"]);
   expect((await workspace.perform("data.read", { agentId: "a", key: "broken" })).answer.kind).toBe("problem");
-});
-
-test("what is prepared while another transaction is open serves once, and only under the policies of its turn", async () => {
-  await workspace.writer.perform([policies("a", { block_pii: true })]);
-  const [blocked, again] = [watched(writing("a", "1")), watched(writing("a", "2"))];
-  const part = { name: "data.write", input: { agentId: "a", key: "3", value: PERSONAL, metadata: {} } } as const;
-  const parts = workspace.job("data.batch", { agentId: "a", atomic: false, parts: [part] });
-  const change = watched(policies("a", { block_pii: false }));
-  const { run } = change;
-  let ahead: PreparedJob[] = [];
-  change.run = (...given) => {
-    ahead = [blocked, again, parts].map((job) => ({ job, preparations: [] }));
-    for (const one of ahead) while (workspace.writer.prepareNext(one));
-    return run(...given);
-  };
-  await workspace.writer.perform([change]);
-  // They were screened under the policies before.
-  expect(allowed(await workspace.writer.perform(ahead.slice(0, 2)))).toEqual([true, true]);
-  expect([blocked.preparations, again.preparations]).toEqual([1, 1]);
-  await workspace.writer.perform([policies("a", { block_pii: true })]);
-  expect(allowed(await workspace.writer.perform([again]))).toEqual([false]);
-  expect(again.preparations).toBe(2);
-  const [batch] = await workspace.writer.perform(ahead.slice(2));
-  expect(JSON.stringify(batch)).toContain("blocked");
-});
-
-/** Returns what another thread finds out about a batch, as it arrives from there. */
-async function screenedElsewhere(input: OperationInputs["data.batch"], nowMs = Date.now()): Promise<JsonValue> {
-  const { connection, principal } = workspace;
-  const versions = new Versions(connection);
-  const found = await preparationOf("data.batch")(connection, input, {
-    nowMs,
-    versions,
-    principal,
-    newSalt: () => newSalt(new RandomPool()),
-  });
-  return JSON.parse(JSON.stringify(found));
-}
-
-const batchOf = (parts: OperationInputs["data.batch"]["parts"]) => ({ agentId: "a", atomic: false, parts });
-const performBatch = async (input: OperationInputs["data.batch"], found?: JsonValue) => {
-  const { principal, writer } = workspace;
-  const [reply] = await writer.perform([jobOf({ name: "data.batch", input, principal }, found)]);
-  return bodyOf(reply as Reply).results as JsonObject[];
-};
-const withoutIds = (results: JsonObject[]) =>
-  results.map(({ audit_id: _, created_at: __, updated_at: ___, ...rest }) => rest);
-
-test("a batch that another thread has screened comes to what it comes to without that", async () => {
-  const random = new Seeded(SEED);
-  const settings: JsonObject[] = [
-    {},
-    { block_pii: true },
-    { screening: { pii: { mode: "redact" } } },
-    { screening: { pii: { mode: "audit" }, patterns: [{ name: "word", regex: "note", mode: "block" }] } },
-    { block_pii: true, screening: { exceptions: [{ detector: "email", ends_with: "@posteo.de", reason: "our own" }] } },
-  ];
-  for (let round = 0; round < effort({ usual: 40, long: 1_000 }); round++) {
-    await workspace.writer.perform([policies("a", random.pick(settings))]);
-    const texts = [PERSONAL, "a note", "plain", "\u{1F600} caf\u00e9", 'with "quotes"'];
-    const parts = Array.from({ length: random.between(1, 12) }, () => {
-      const key = `k${random.below(6)}`;
-      if (random.chance(0.2)) return { name: "data.read" as const, input: { agentId: "a", key } };
-      const input = { agentId: "a", key, value: random.pick(texts), metadata: { [random.pick(texts)]: [1, null] } };
-      return { name: "data.write" as const, input };
-    });
-    const found = await screenedElsewhere(batchOf(parts));
-    if (random.chance(0.3)) await workspace.writer.perform([policies("a", random.pick(settings))]);
-    const results = await performBatch(batchOf(parts), found);
-    // The same once more, by this thread alone. Reads may now find what the first time has written.
-    const writes = (all: JsonObject[]) => withoutIds(all.filter((_, at) => parts[at]?.name === "data.write"));
-    expect(writes(results), `seed ${SEED}, round ${round}`).toEqual(writes(await performBatch(batchOf(parts))));
-  }
-  // Every digest in the log is that of what is stored.
-  const { problems } = await verifyWorkspace(workspace.connection, { scope: "workspace" });
-  expect(problems).toEqual([]);
-});
-
-test("of a batch, another thread tells only the writes in which nothing was found, and none under patterns", async () => {
-  const write = (value: string) => ({
-    name: "data.write" as const,
-    input: { agentId: "a", key: "k", value, metadata: {} },
-  });
-  const input = batchOf([write("plain"), write(PERSONAL), { name: "data.read", input: { agentId: "a", key: "k" } }]);
-  await workspace.writer.perform([policies("a", { screening: { pii: { mode: "audit" } } })]);
-  const { digests } = (await screenedElsewhere(input)) as { digests: JsonValue[] };
-  expect(digests).toEqual([
-    { digest: expect.stringMatching(/^[0-9a-f]{64}$/), salt: expect.stringMatching(/^[0-9a-f]{32}$/) },
-    null,
-    null,
-  ]);
-  const patterns = [{ name: "word", regex: "x", mode: "block" }];
-  await workspace.writer.perform([policies("a", { screening: { patterns } })]);
-  expect(await screenedElsewhere(input)).toEqual([]);
 });

@@ -52,9 +52,8 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "agent.resume": { agentId: "a", reason: null },
 };
 const A_READ = { agentId: "a", key: LONG_KEY };
-const RECORDED: readonly string[] = ["plain", "inquiry", "stream", "inquired_stream"];
 const NAMES = Object.entries(OPERATIONS).flatMap(([name, { kind }]) =>
-  RECORDED.includes(kind) ? [name as RecordedName] : [],
+  kind === "plain" ? [name as RecordedName] : [],
 );
 
 type Given = { [N in RecordedName]: [N, OperationInputs[N]] }[RecordedName];

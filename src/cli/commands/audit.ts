@@ -6,12 +6,13 @@ import { wholeText } from "../../core/long-text.ts";
 import type { Answer, Reply } from "../../core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { Failure, systemReason } from "../../failure.ts";
+import type { JsonValue } from "../../json.ts";
 import type { PresentedEvent } from "../../log/present.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { requireRecorded } from "../../ops/directory/journal.ts";
 import { findInstallation } from "../../ops/directory/workspaces.ts";
-import { inquiryOf } from "../../serve/threads/registry.ts";
+import { jobOf, lookOf } from "../../serve/threads/registry.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
 import { DASH, STANDARD_OUTPUT } from "../standard-streams.ts";
@@ -81,21 +82,21 @@ async function runAudit(session: Session, options: AuditOptions): Promise<void> 
   });
 }
 
-/** Performs an inquiry as the command line. @throws {Failure} `busy` when it could not be recorded */
+/** Performs an operation that looks something up, as the command line. @throws {Failure} `busy` when it could not be recorded */
 async function asked<N extends "audit.query" | "audit.export">(
   session: Session,
   writer: WorkspaceWriter,
   operation: N,
   input: OperationInputs[N],
 ): Promise<Reply> {
-  const { query, record } = inquiryOf(operation);
+  const look = lookOf(operation);
   const reply = await performSealed(session, writer, {
     operation,
     async run(reader, context) {
       // Only searches and verifications use the rest.
       const rest = { indexes: undefined as never, queryEmbedder: null, openControl: null };
-      const found = await query(reader, { ...context, ...rest }, input);
-      return await record(reader, context, input, found);
+      const found = (await look(reader, { ...context, ...rest }, input)) as JsonValue;
+      return await jobOf({ name: operation, input, principal: context.principal }, found).run(reader, context);
     },
   });
   requireRecorded(reply);

@@ -9,7 +9,7 @@ import { Problem, within } from "../../problem.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import { type LongText, wholeText } from "../long-text.ts";
 import type { AgentState } from "../rows/agents.ts";
-import type { Answer, PartResult, Reply, Retry } from "./contract.ts";
+import type { PartResult, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Recorder } from "./recorder.ts";
@@ -40,7 +40,7 @@ interface Decided {
   index: number;
   job: Job;
   context: Context;
-  outcome: Outcome<Answer>;
+  outcome: Outcome;
 }
 
 /** The parts of the workspace's writer that run composite operations. */
@@ -182,4 +182,4 @@ class Run {
 const TOO_LONG = `What the operations read has more than ${MAX_ANSWER} characters together. Read less at once.`;
 
 /** Whether an operation was refused by a policy or by its own condition. */
-const isRefusal = ({ result }: Outcome<Answer>): boolean => result === "blocked" || result === "conflict";
+const isRefusal = ({ result }: Outcome): boolean => result === "blocked" || result === "conflict";

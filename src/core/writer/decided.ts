@@ -1,11 +1,14 @@
 /** Decisions of policies that are made before the transaction, and how events and answers report decisions. */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
+import type { OperationInputs, OperationName } from "../../operations.ts";
 import { type Allowed, type Content, type Decision, decideAsItIs, type Finding } from "../../screen/decide.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { readPolicies } from "../rows/agents.ts";
+import { loadWorkspacePolicies } from "../rows/configs.ts";
 import { OutOfDate } from "./job.ts";
+import type { Look, LookContext } from "./operation.ts";
 
 /** A decision, and the policies under which it was made. */
 export interface Decided {
@@ -15,22 +18,12 @@ export interface Decided {
   elsewhere?: true;
 }
 
-/** Returns a decision as another thread sends it to the workspace's. */
-export function decidedElsewhere(policies: PolicySettings, decision: Decision): JsonValue {
-  const decided: Decided = { policies, decision, elsewhere: true };
-  return decided as unknown as JsonObject;
-}
-
 /**
  * Reports whether a decision made before the transaction is still valid. It is not if the policies were changed since, or
  * an exception has ended that it rests on.
  * @throws {OutOfDate} instead, when it is about a large text
  */
-export function stillHolds<D extends Decided>(
-  ahead: D | undefined,
-  policies: PolicySettings,
-  nowMs: number,
-): ahead is D {
+function stillHolds(ahead: Decided | undefined, policies: PolicySettings, nowMs: number): ahead is Decided {
   if (ahead === undefined) return false;
   if (isValid(ahead, policies, nowMs)) return true;
   if (ahead.elsewhere === true) throw new OutOfDate();
@@ -53,24 +46,56 @@ function areEqual(before: PolicySettings, policies: PolicySettings): boolean {
   return true;
 }
 
-/** Screens a text that is stored as it is, such as a label or a reason. */
-export class ScreensAsItIs<I extends { agentId: string }> {
-  constructor(private readonly contentOf: (input: I) => Content) {}
+type Decide<I> = (policies: PolicySettings, input: I, nowMs: number) => Decision;
 
-  readonly prepare = (_context: unknown, _input: I, found: JsonValue | undefined): Decided | undefined =>
-    found as unknown as Decided | undefined;
+/**
+ * What policies decide about the content of an operation. There are two places for it: the screening thread, for large
+ * texts, and the workspace's thread.
+ */
+export class Screening<N extends OperationName, I extends OperationInputs[N] & { agentId: string | null }> {
+  /**
+   * @param decideNow decides under policies
+   * @param sent returns the policies in the request, which apply instead of the agent's; null for none
+   */
+  constructor(
+    private readonly decideNow: Decide<I>,
+    private readonly sent: (input: I) => PolicySettings | null = () => null,
+  ) {}
 
-  /** Decides on another thread, under the agent's present policies. */
-  readonly ahead = async (reader: Reader, input: I, { nowMs }: { nowMs: number }): Promise<JsonValue> => {
-    const policies = await readPolicies(reader, input.agentId);
-    return decidedElsewhere(policies, decideAsItIs(policies, this.contentOf(input), nowMs));
-  };
+  /** Decides before the transaction, under the policies in force for the agent or, without an agent, for the workspace. */
+  readonly look: Look<N, Decided> = Object.assign(
+    async (reader: Reader, { nowMs }: LookContext, input: OperationInputs[N]): Promise<Decided> => {
+      const { agentId } = input as I;
+      const policies =
+        agentId === null ? (await loadWorkspacePolicies(reader)).policies : await readPolicies(reader, agentId);
+      return { ...this.#under(policies, input as I, nowMs), elsewhere: true };
+    },
+    {
+      under: (policies: PolicySettings, input: OperationInputs[N], nowMs: number) =>
+        this.#under(policies, input as I, nowMs),
+    },
+  );
 
-  /** Returns the decision that was made ahead, or makes one now. @throws as {@link stillHolds} */
-  decide(input: I, policies: PolicySettings, nowMs: number, ahead: Decided | undefined): Decision {
-    return stillHolds(ahead, policies, nowMs) ? ahead.decision : decideAsItIs(policies, this.contentOf(input), nowMs);
+  #under(inForce: PolicySettings, input: I, nowMs: number): Decided {
+    const policies = this.sent(input) ?? inForce;
+    return { policies, decision: this.decideNow(policies, input, nowMs) };
+  }
+
+  /**
+   * Returns the decision that was made before the transaction, or makes one now.
+   * @throws {OutOfDate} when the decision about a large text does not hold any more
+   */
+  decide(input: I, inForce: PolicySettings, nowMs: number, found: Decided | undefined): Decision {
+    const policies = this.sent(input) ?? inForce;
+    return stillHolds(found, policies, nowMs) ? found.decision : this.decideNow(policies, input, nowMs);
   }
 }
+
+/** The decision about a text that is stored as it is, such as a label or a reason. */
+export const asItIs =
+  <I>(contentOf: (input: I) => Content): Decide<I> =>
+  (policies, input, nowMs) =>
+    decideAsItIs(policies, contentOf(input), nowMs);
 
 /** Returns the members of an event's details that report the findings in a stored value. */
 export function reportedOf({ found }: Allowed): JsonObject {

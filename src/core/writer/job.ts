@@ -4,15 +4,16 @@ import type { EventName } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
-import type { Answer, Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
-import { answered, type Context, type Outcome, type PrepareContext } from "./operation.ts";
+import type { AgentDirectory } from "../rows/agents.ts";
+import type { Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
+import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
  * prepared and run again in its own transaction. So a job keeps no state between calls: `run` gets the result of
  * `prepare` as an argument.
  */
-export interface Job<Prepared = unknown> {
+export interface Job {
   /** The operation of the event. */
   operation: EventName;
   principal: Principal;
@@ -28,14 +29,14 @@ export interface Job<Prepared = unknown> {
   /** Set for a request whose answer is stored. The job does not run when a stored answer exists already. */
   retry?: Retry;
   /**
-   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one. An
-   * earlier job of the group may invalidate the preparation, so `run` must check it.
+   * Finds out what the policies in force decide. `perform` calls it for all jobs of a group before it runs the first
+   * one. An earlier job of the group may change the policies, so `run` must check that they are the same.
    */
-  prepare?(context: PrepareContext): Prepared;
+  prepare?(agents: AgentDirectory, nowMs: number): unknown;
   /** Returns the jobs to run right before this one, in the same transaction. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
   /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */
-  run(reader: Reader, context: Context, prepared?: Prepared): MaybePromise<Outcome<Answer> | null>;
+  run(reader: Reader, context: Context, prepared?: unknown): MaybePromise<Outcome | null>;
 }
 
 /** The result of a job's `prepare`, or the reply to the job when it threw. */

@@ -1,24 +1,26 @@
 /**
- * An operation: a plain function of a reader, a context and an input, which returns an outcome. Only the recorder
- * (recorder.ts) calls operations; it applies the effect and appends the event, so every change is audited.
+ * An operation: plain functions of a reader, a context and an input. `look` may be called first, on another thread; `run`
+ * returns an outcome. Only the recorder (recorder.ts) runs operations; it applies the effect and appends the event, so
+ * every change is audited.
  */
 import type { VersionCondition } from "../../condition.ts";
 import type { IdSource } from "../../ids.ts";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { AuditResult } from "../../log/event.ts";
 import { type Cells, rowChanges } from "../../log/row-effects.ts";
 import type {
   CompositeName,
+  DirectName,
   InquiryName,
   OperationInputs,
   OperationName,
   PartOf,
   RecordedName,
   RowsOperation,
-  StreamName,
 } from "../../operations.ts";
 import type { ProblemCode } from "../../problem.ts";
 import type { Refused } from "../../screen/decide.ts";
+import type { PolicySettings } from "../../screen/policies.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import type { Items } from "../lists.ts";
@@ -62,7 +64,7 @@ export interface Context {
 }
 
 /** The outcome of an operation: its event, its effect and its answer. */
-export interface Outcome<A extends Answer = WholeAnswer> {
+export interface Outcome<A extends Answer = Answer> {
   /** The agent to whose chain the event is appended; null for the workspace's own chain. */
   agent: AgentState | null;
   result: AuditResult;
@@ -75,57 +77,59 @@ export interface Outcome<A extends Answer = WholeAnswer> {
   answer: A;
 }
 
-/** An answer that is not streamed. */
-type WholeAnswer = Exclude<Answer, { kind: "stream" }>;
 type JsonAnswer = Extract<Answer, { kind: "json" }>;
 export type ProblemAnswer = Extract<Answer, { kind: "problem" }>;
 
-/** The answers of an operation. Operations of kind `stream` return a stream or a problem, others never a stream. */
-type AnswerOf<N extends OperationName> = N extends StreamName
-  ? Exclude<Answer, JsonAnswer | { kind: "text" }>
-  : WholeAnswer;
-
-/** `prepared` is the result of the operation's preparation, if it has one; see `Job`. */
-export type Operation<N extends OperationName, Prepared = unknown> = (
+/** Carries out an operation on the workspace's thread. @param found what its `look` has found, if it was looked up */
+export type Run<N extends OperationName, Found = unknown> = (
   reader: Reader,
   context: Context,
   input: OperationInputs[N],
-  prepared?: Prepared,
-) => MaybePromise<Outcome<AnswerOf<N>>>;
+  found?: Found,
+) => MaybePromise<Outcome>;
 
-/** The context of work before the transaction, on another thread than the workspace's. */
-type AheadContext = Pick<QueryContext, "nowMs" | "versions" | "principal"> & Pick<Context, "newSalt">;
+/** Finds out on another thread, over a read-only connection, what takes long. */
+export interface Look<N extends OperationName, Found> {
+  (reader: Reader, context: LookContext, input: OperationInputs[N]): Promise<Found>;
+  /**
+   * Finds out the same under policies that are known. The workspace's thread does so for a whole group of operations
+   * before it runs the first one, which keeps the tables of screening in the processor's cache: the database would evict
+   * them between one operation and the next.
+   */
+  under?(policies: PolicySettings, input: OperationInputs[N], nowMs: number): Found;
+}
 
-/** The context of work before the transaction, on the workspace's thread. */
-export type PrepareContext = Pick<Context, "agents" | "newSalt">;
+/**
+ * An operation: what may take long, and the rest. The list of operations says when `look` is called. Listed items that it
+ * finds are JSON texts in a member `items`. They stay on the main thread, which inserts them into the answer.
+ */
+export interface Operation<N extends OperationName, Found = unknown> {
+  look?: Look<N, Found>;
+  /** Records what was found, and replies. */
+  run(
+    reader: Reader,
+    context: Context,
+    input: OperationInputs[N],
+    found: N extends InquiryName ? Recorded<Found> : Recorded<Found> | undefined,
+  ): MaybePromise<Outcome>;
+}
 
-/** An operation with work that needs no transaction. `Job` says when `prepare` is called. */
-export interface PreparedOperation<N extends OperationName, Prepared> {
-  /** @param found what `ahead` returned, as {@link Recorded}; undefined when it was not called */
-  prepare(context: PrepareContext, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
-  /** Does the expensive work for some inputs, on another thread than the workspace's. */
-  ahead?(reader: Reader, input: OperationInputs[N], context: AheadContext): Promise<JsonValue>;
-  run: Operation<N, Prepared>;
+/** An operation that is not recorded: what its look finds is the answer. */
+export interface Inspection<N extends OperationName> {
+  look: Look<N, Answer>;
 }
 
 /** A request for several operations. */
 export interface Composite<C extends CompositeName> {
   /** The operation of each part. Its answer becomes a result of the composite operation, unless it is a problem. */
-  parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
-  /**
-   * Does expensive work for the parts while the operation waits, on another thread than the workspace's. Returns one
-   * result for each part, or one that {@link foundOf} divides.
-   */
-  ahead(reader: Reader, input: OperationInputs[C], context: AheadContext): Promise<JsonValue>;
-  /** Returns the `found` of each part's preparation. */
-  foundOf(result: JsonValue): (JsonValue | undefined)[];
+  parts: { [N in PartOf<C>]: Operation<N, Own> };
   /** See `CompositeJob`. */
   nameOf(index: number): string;
   answer(results: readonly (string | null)[], applied: boolean): LongText;
 }
 
-/** The context of a query on a reader thread. */
-export interface QueryContext {
+/** The context of a look. */
+export interface LookContext {
   readonly workspaceId: string;
   readonly principal: Principal;
   readonly nowMs: number;
@@ -140,38 +144,19 @@ export interface QueryContext {
 }
 
 /** What was found, as the workspace's thread gets it: instead of a list of items, it may get only their number. */
-export type Recorded<Found> = Found extends { items: readonly string[] }
-  ? Omit<Found, "items"> & { items: Items }
-  : Found;
+type Recorded<Found> = Found extends { items: readonly string[] } ? Omit<Found, "items"> & { items: Items } : Found;
 
-/**
- * An operation with a query that may take long. `query` runs on a reader thread; `record` gets what it found, records
- * it and replies on the workspace's thread. Listed items are JSON texts in a member `items`. They stay on the main
- * thread, which inserts them into the answer.
- */
-export interface Inquiry<N extends OperationName, Found extends JsonValue> {
-  /** Whether the query reads one snapshot for a long time, and so needs its own connection. */
-  readonly long?: boolean;
-  query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
-  record(
-    reader: Reader,
-    context: Context,
-    input: OperationInputs[N],
-    found: Recorded<Found>,
-  ): Promise<Outcome<AnswerOf<N>>>;
-}
+/** Returns an operation that is looked up, with the type of what `look` finds checked against what `run` takes. */
+export const operation = <N extends RecordedName, Found>(_name: N, parts: Required<Operation<N, Found>>) => parts;
 
-/** Returns the inquiry, with the type of what `query` returns checked against what `record` takes. */
-export const inquiry = <N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) => parts;
-
-// biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
+// biome-ignore lint/suspicious/noExplicitAny: each operation knows what it finds
 type Own = any;
 
 /** The operations whose names begin with a word, by name. A missing operation does not compile. */
 export type OperationsOf<Word extends string> = {
-  [N in Extract<RecordedName, `${Word}.${string}`>]: N extends InquiryName
-    ? Inquiry<N, Own>
-    : Operation<N, Own> | PreparedOperation<N, Own>;
+  [N in Extract<RecordedName, `${Word}.${string}`>]: N extends DirectName
+    ? Pick<Operation<N, Own>, "run">
+    : Required<Operation<N, Own>>;
 };
 
 /** Returns the agent that an operation is about; null when the agent does not exist, or there is none. */

@@ -26,17 +26,8 @@ import { Transactions } from "./transactions.ts";
 
 export type AnyJob = Job | CompositeJob;
 
-/** A job, and the preparations of its first parts. A job that is not composite has one part: itself. */
-export interface PreparedJob {
-  readonly job: AnyJob;
-  /** Made by {@link WorkspaceWriter.prepareNext}. */
-  readonly preparations: Preparation[];
-}
-
 /** Sends replies to their clients. */
 export type OnReplies = (replies: readonly Reply[]) => Promise<void>;
-
-const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("job" in waiting ? waiting.job : waiting);
 
 export interface WriterOptions {
   /** Commits the transactions; by default, in the file itself. */
@@ -62,7 +53,6 @@ export class WorkspaceWriter {
   readonly #slice: TimeSlice;
   readonly #log: Transactions;
   readonly #recorder: Recorder;
-  readonly #newSalt: () => string;
 
   constructor(
     private readonly connection: Connection,
@@ -72,11 +62,10 @@ export class WorkspaceWriter {
     const { sealer, onFailure, onHead, engine = embeddedEngine(connection) } = options;
     this.#log = new Transactions(connection, { engine, clock, slice, sealer, onFailure, onHead });
     this.#slice = slice;
-    this.#newSalt = () => newSalt(random);
     this.#recorder = new Recorder(connection, this.#log, {
       random,
       ids: new IdSource(clock, random),
-      newSalt: this.#newSalt,
+      newSalt: () => newSalt(random),
       slice,
       sealer,
       onFailure,
@@ -119,7 +108,7 @@ export class WorkspaceWriter {
    * written, or `outcome_unknown`.
    * @param onCommitted called with the replies if they may be sent before this returns
    */
-  async perform(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
+  async perform(jobs: readonly AnyJob[], onCommitted?: OnReplies): Promise<Reply[]> {
     try {
       return await this.#performTogether(jobs, onCommitted);
     } catch (error) {
@@ -132,37 +121,30 @@ export class WorkspaceWriter {
     }
     // A job failed after it had written, which is rare: instead of a savepoint around every job, each runs on its own.
     const replies: Reply[] = [];
-    for (const job of jobs) replies.push(...(await this.perform([jobIn(job)])));
+    for (const job of jobs) replies.push(...(await this.perform([job])));
     return replies;
   }
 
-  #performTogether(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
+  #performTogether(jobs: readonly AnyJob[], onCommitted?: OnReplies): Promise<Reply[]> {
     const run = async () => {
-      const prepared = jobs.map((one) => ("job" in one ? one : { job: one, preparations: [] }));
-      for (const one of prepared) {
-        while (this.prepareNext(one)) if (this.#slice.isOver) await this.#slice.pause();
+      const prepared: Preparation[][] = [];
+      for (const job of jobs) {
+        const made: Preparation[] = [];
+        for (const part of "parts" in job ? job.parts : [job]) {
+          if (this.#slice.isOver) await this.#slice.pause();
+          made.push(this.#prepare(part));
+        }
+        prepared.push(made);
       }
       const replies: Reply[] = [];
-      for (const { job, preparations } of prepared) {
+      for (const [at, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
-        const reply = this.#performOne(job, preparations);
+        const reply = this.#performOne(job, prepared[at] as Preparation[]);
         replies.push(reply instanceof Promise ? await reply : reply);
       }
       return replies;
     };
     return this.#log.run(run, onCommitted);
-  }
-
-  /**
-   * Prepares the next part of a job, also for a later {@link perform} while another transaction is committed. State may
-   * change until then, since each job checks that its preparation still holds. Returns false when all parts are prepared.
-   */
-  prepareNext({ job, preparations }: PreparedJob): boolean {
-    const { length } = preparations;
-    const part = "parts" in job ? job.parts[length] : length === 0 ? job : undefined;
-    if (part === undefined) return false;
-    preparations.push(this.#prepare(part));
-    return true;
   }
 
   #performOne(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
@@ -193,7 +175,7 @@ export class WorkspaceWriter {
 
   #prepare(job: Job): Preparation {
     try {
-      return { prepared: job.prepare?.({ agents: this.#log.agents, newSalt: this.#newSalt }) };
+      return { prepared: job.prepare?.(this.#log.agents, this.#log.nowMs) };
     } catch (error) {
       return { failure: this.#recorder.failed(job, error) };
     }

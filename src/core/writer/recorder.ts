@@ -17,7 +17,7 @@ import type { StoredSeal } from "../rows/seals.ts";
 import { rootSoFar } from "../rows/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { appendEvent } from "./append.ts";
-import { type Answer, problem, type Reply, refusal, unrecorded } from "./contract.ts";
+import { problem, type Reply, refusal, unrecorded } from "./contract.ts";
 import { type Job, JobFailed, OutOfDate } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
@@ -65,7 +65,7 @@ export class Recorder {
     }
   }
 
-  #recordWhole(job: Job, context: Context, outcome: Outcome<Answer> | null): MaybePromise<Reply> {
+  #recordWhole(job: Job, context: Context, outcome: Outcome | null): MaybePromise<Reply> {
     if (outcome === null) return NOTHING_DONE;
     const view = viewOf(job, outcome);
     return view === null ? this.record(job, context, outcome) : this.#look(job, context, outcome, view);
@@ -84,7 +84,7 @@ export class Recorder {
   }
 
   /** Records a view of a person: its first request appends an event, later ones refer to it. */
-  async #look(job: Job, context: Context, outcome: Outcome<Answer>, view: View): Promise<Reply> {
+  async #look(job: Job, context: Context, outcome: Outcome, view: View): Promise<Reply> {
     const known = await this.#views.eventOf(view, context.nowMs);
     if (known !== null) return { answer: outcome.answer, auditId: known, result: outcome.result };
     const { details } = view;
@@ -94,7 +94,7 @@ export class Recorder {
   }
 
   /** Runs a job. This changes nothing: it returns the outcome to be recorded; null for nothing. */
-  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome<Answer> | null> {
+  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome | null> {
     return job.run(this.connection, context, prepared);
   }
 
@@ -132,7 +132,7 @@ export class Recorder {
   }
 
   /** Applies the effect of a job, and appends its event. */
-  record(job: Job, context: Context, outcome: Outcome<Answer>): MaybePromise<Reply> {
+  record(job: Job, context: Context, outcome: Outcome): MaybePromise<Reply> {
     const { effect } = outcome;
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
@@ -147,7 +147,7 @@ export class Recorder {
   #append(
     job: Job,
     context: Context,
-    outcome: Outcome<Answer>,
+    outcome: Outcome,
     chain: AgentState,
     change: AgentChange | undefined,
   ): MaybePromise<Reply> {
@@ -176,11 +176,7 @@ export class Recorder {
    * Returns the details of an event. Those about an agent, even one without events, state the workspace policies that were in force;
    * so do those of which a policy keeps a text out.
    */
-  #detailsOf(
-    { via }: Job,
-    { agentId, workspacePolicies, policies }: AgentState,
-    { details }: Outcome<Answer>,
-  ): JsonObject {
+  #detailsOf({ via }: Job, { agentId, workspacePolicies, policies }: AgentState, { details }: Outcome): JsonObject {
     if (via === undefined && workspacePolicies.version === null) return details;
     const all: JsonObject = { ...details, ...via?.(policies) };
     const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;
@@ -201,7 +197,7 @@ export class Recorder {
   }
 }
 
-function replyOf({ auditId }: Context, { answer, result, blockedBy }: Outcome<Answer>): Reply {
+function replyOf({ auditId }: Context, { answer, result, blockedBy }: Outcome): Reply {
   const reply: Reply = { answer, auditId, result };
   if (blockedBy !== undefined) reply.blockedBy = blockedBy;
   return reply;

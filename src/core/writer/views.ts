@@ -7,7 +7,6 @@ import { positionOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { isLooking } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { Answer } from "./contract.ts";
 import type { Job } from "./job.ts";
 import type { Outcome } from "./operation.ts";
 
@@ -24,10 +23,7 @@ export interface View {
 }
 
 /** Returns the view to which an operation belongs; null for an operation that has its own event. */
-export function viewOf(
-  { operation, principal, retry }: Job,
-  { agent, result, effect, details, answer }: Outcome<Answer>,
-) {
+export function viewOf({ operation, principal, retry }: Job, { agent, result, effect, details, answer }: Outcome) {
   if (principal.person !== true || retry !== undefined || effect.kind !== "none" || !isLooking(operation)) return null;
   if (result !== "ok" && result !== "not_found") return null;
   const agentId = agent?.agentId ?? details.agent_id;

@@ -4,16 +4,15 @@ import { itemCount, listBody } from "../../core/lists.ts";
 import { showVersion } from "../../core/rows/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../core/rows/overview.ts";
 import type { Suspension } from "../../core/rows/suspension.ts";
-import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../core/writer/decided.ts";
+import { asItIs, type Decided, findingsIn, reportedOf, Screening } from "../../core/writer/decided.ts";
 import {
   answered,
   type Context,
-  inquiry,
   noAgent,
-  type Operation,
   type OperationsOf,
   type Outcome,
-  type PreparedOperation,
+  operation,
+  type Run,
   refused,
   refusedByPolicy,
   subjectOf,
@@ -44,12 +43,12 @@ function showAgent(overview: AgentOverview): JsonObject {
   };
 }
 
-const listAgents = inquiry("agent.list", {
-  async query(reader, { nowMs }, input) {
+const listAgents = operation("agent.list", {
+  async look(reader, { nowMs }, input) {
     const { overviews, next } = await listOverviews(reader, input, nowMs);
     return { items: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
-  async record(_tx, context, input, { items, next }) {
+  async run(_tx, context, input, { items, next }) {
     const { prefix, contains } = input;
     const policies = await context.agents.policiesOfWorkspace();
     const asked = contains === undefined ? {} : recorded("contains", contains, policies);
@@ -58,12 +57,12 @@ const listAgents = inquiry("agent.list", {
   },
 });
 
-const readAgentOverview = inquiry("agent.read", {
-  async query(reader, { nowMs }, { agentId }) {
+const readAgentOverview = operation("agent.read", {
+  async look(reader, { nowMs }, { agentId }) {
     const found = await findOverview(reader, agentId, nowMs);
     return found === null ? null : showAgent(found);
   },
-  async record(_reader, context, { agentId }, found) {
+  async run(_reader, context, { agentId }, found) {
     const agent = await context.agents.find(agentId);
     if (found === null) return noAgent(agent, agentId);
     return answered(agent, {}, JSON.stringify(found));
@@ -72,12 +71,9 @@ const readAgentOverview = inquiry("agent.read", {
 
 type Suspending = OperationInputs["agent.suspend"];
 
-const reasons = new ScreensAsItIs<Suspending>(({ reason }) => ({
-  key: "",
-  value: reason ?? "",
-  metadata: {},
-  valueName: "reason",
-}));
+const reasons = new Screening<"agent.suspend" | "agent.resume", Suspending>(
+  asItIs(({ reason }) => ({ key: "", value: reason ?? "", metadata: {}, valueName: "reason" })),
+);
 
 /** Suspends or resumes an agent. A request that changes nothing also succeeds and is recorded. */
 async function setSuspended(
@@ -85,15 +81,15 @@ async function setSuspended(
   reader: Reader,
   context: Context,
   input: Suspending,
-  ahead: Decided | undefined,
+  found: Decided | undefined,
 ): Promise<Outcome> {
   const { agentId, reason } = input;
   const agent = await context.agents.find(agentId);
   // The overview reads heads from the file, so the heads of earlier events in this transaction must be written first.
   await context.writeHeads();
-  const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
-  if (agent === null || found === null) return noAgent(null, agentId);
-  const decision = reasons.decide(input, agent.policies, context.nowMs, ahead);
+  const overview = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
+  if (agent === null || overview === null) return noAgent(null, agentId);
+  const decision = reasons.decide(input, agent.policies, context.nowMs, found);
   if (!decision.allowed) return refusedByPolicy(agent, decision);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
@@ -101,7 +97,7 @@ async function setSuspended(
   const stateBefore = agent.suspended ? "suspended" : "active";
   const details: JsonObject = { reason, state_before: stateBefore, ...reportedOf(decision) };
   const shown = showAgent({
-    ...found,
+    ...overview,
     // Includes the event of this operation, which is not appended yet.
     events: agent.headSeq + 1,
     suspension,
@@ -111,13 +107,10 @@ async function setSuspended(
   });
 }
 
-function suspending(suspended: boolean): PreparedOperation<"agent.suspend" | "agent.resume", Decided> {
-  const { prepare, ahead } = reasons;
-  return {
-    prepare,
-    ahead,
-    run: (reader, context, input, decided) => setSuspended(suspended, reader, context, input, decided),
-  };
+function suspending(suspended: boolean) {
+  const run: Run<"agent.suspend" | "agent.resume", Decided> = (reader, context, input, found) =>
+    setSuspended(suspended, reader, context, input, found);
+  return { look: reasons.look, run };
 }
 
 export const agentOperations: OperationsOf<"agent"> = {
@@ -131,8 +124,8 @@ const SUSPENDED =
   "The agent is suspended: its data and checkpoints are unavailable to keys, and to people for changes. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
 
 /** Returns the operation with a check before it: for a suspended agent the operation is refused, which is recorded. */
-export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
-  const checked: Operation<OperationName> = async (reader, context, input, prepared) => {
+export function refusingSuspended(operation: Run<OperationName>): Run<OperationName> {
+  const checked: Run<OperationName> = async (reader, context, input, prepared) => {
     const agent = await subjectOf(reader, context, input);
     if (agent === null || !agent.suspended) return operation(reader, context, input, prepared);
     const details: JsonObject = "checkpointId" in input ? { checkpoint_id: input.checkpointId } : {};

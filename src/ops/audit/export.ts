@@ -11,7 +11,7 @@ import { prunedBefore } from "../../core/rows/pruning.ts";
 import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../core/rows/seals.ts";
 import { treeReader } from "../../core/rows/tree.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
-import { type Context, finished, type Inquiry, noAgent } from "../../core/writer/operation.ts";
+import { type Context, finished, noAgent, operation } from "../../core/writer/operation.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
@@ -107,11 +107,11 @@ async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?:
   };
 }
 
-export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
-  async query(reader, _context, { resume, filter, ...wanted }) {
+export const exportAudit = operation("audit.export", {
+  async look(reader, _context, { resume, filter, ...wanted }): Promise<FoundLimits | null> {
     return resume === undefined && filter === undefined ? findLimits(reader, wanted) : null;
   },
-  async record(reader, context, input, found) {
+  async run(reader, context, input, found) {
     const { scope, format, window, resume, filter } = input;
     const { agent, asked, policies } = await subjectOf(context, scope);
     if (agent === null && "agentId" in scope) {
@@ -140,7 +140,7 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
     if (resumed === null || received > resumed.said.event_count) throw new Problem("invalid_request", NO_EXPORT);
     return finished(agent, { ...details, received }, answer);
   },
-};
+});
 
 const NO_EXPORT = 'The "cursor" does not continue an export of this trail. Export it from its beginning.';
 

@@ -2,7 +2,7 @@
 
 import { findPosition, scanEvents } from "../../core/rows/events.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
-import { finished, notFound, type Operation } from "../../core/writer/operation.ts";
+import { finished, notFound, type Run } from "../../core/writer/operation.ts";
 import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -22,7 +22,7 @@ const EVENTS_AT_ONCE = 100;
 
 const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
 
-export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after, filter }) => {
+export const streamAudit: Run<"audit.stream"> = async (reader, context, { scope, after, filter }) => {
   const agentId = agentIdOf(scope);
   const { agent, asked, policies } = await subjectOf(context, scope);
   const details = { ...asked, ...filterDetails(filter ?? {}, policies), ...(after !== undefined && { after }) };

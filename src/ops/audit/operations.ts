@@ -6,7 +6,7 @@ import { countActivity, INTERVALS } from "../../core/rows/counts/activity.ts";
 import { countScreened } from "../../core/rows/counts/findings.ts";
 import { sealingKeys } from "../../core/rows/seals.ts";
 import { listTrail } from "../../core/rows/trail.ts";
-import { answered, inquiry, noAgent, type OperationsOf, type QueryContext } from "../../core/writer/operation.ts";
+import { answered, type LookContext, noAgent, type OperationsOf, operation } from "../../core/writer/operation.ts";
 import { TimeSlice } from "../../core/writer/time-slice.ts";
 import { FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
@@ -22,15 +22,15 @@ import { agentIdOf, filterDetails, subjectOf, windowDetails } from "./scope.ts";
 
 const monotonicMs = () => performance.now();
 
-const queryAudit = inquiry("audit.query", {
+const queryAudit = operation("audit.query", {
   /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */
-  async query(reader, _context, input) {
+  async look(reader, _context, input) {
     const slice = new TimeSlice(monotonicMs, nextTurn);
     slice.begin();
     const { events, next } = await listTrail(reader, input, { monotonicMs, pause: () => slice.pause() });
     return { items: events, next };
   },
-  async record(_reader, context, input, { items, next }) {
+  async run(_reader, context, input, { items, next }) {
     const { scope, window, page: _page, ...filter } = input;
     const { agent, asked, policies } = await subjectOf(context, scope);
     const details = { ...asked, ...windowDetails(window), ...filterDetails(filter, policies), count: itemCount(items) };
@@ -54,7 +54,7 @@ let isHelped = false;
  * Verifies one agent's chain, or the whole workspace if `agentId` is null. Returns the body of the answer without its
  * time, which the recording operation adds.
  */
-async function verifyTrail(reader: Reader, agentId: string | null, openControl: QueryContext["openControl"]) {
+async function verifyTrail(reader: Reader, agentId: string | null, openControl: LookContext["openControl"]) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
@@ -105,22 +105,21 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
 /** The most problems of the control database in a response. */
 const MAX_CONTROL_PROBLEMS = 100;
 
-async function verifyControlRows(reader: Reader, openControl: NonNullable<QueryContext["openControl"]>) {
+async function verifyControlRows(reader: Reader, openControl: NonNullable<LookContext["openControl"]>) {
   const { verifyOwnRows } = await import("../../verify/control/control.ts");
   using connection = openControl();
   const found = await verifyOwnRows(connection, reader);
   return found && { ...found, problems: found.problems.slice(0, MAX_CONTROL_PROBLEMS).map((one) => ({ ...one })) };
 }
 
-const verifyAudit = inquiry("audit.verify", {
-  long: true,
+const verifyAudit = operation("audit.verify", {
   /** Returns null when the agent does not exist. */
-  async query(reader, { openControl }, { scope }) {
+  async look(reader, { openControl }, { scope }) {
     const agentId = agentIdOf(scope);
     const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
     return exists ? await verifyTrail(reader, agentId, openControl) : null;
   },
-  async record(_reader, context, { scope }, found) {
+  async run(_reader, context, { scope }, found) {
     if (found === null) return noAgent(null, agentIdOf(scope));
     const { agent, asked } = await subjectOf(context, scope);
     const { valid, chain_intact, events_checked } = found;
@@ -136,7 +135,7 @@ const MAX_INTERVALS = 750;
 /** Returns the body of the answer: the window widened to whole intervals, and the counts. */
 async function queryActivity(
   reader: Reader,
-  { nowMs }: QueryContext,
+  { nowMs }: LookContext,
   { interval, scope, window, byDetector }: OperationInputs["audit.activity"],
 ) {
   const { ms } = INTERVALS[interval];
@@ -165,9 +164,9 @@ async function queryActivity(
   };
 }
 
-const countEvents = inquiry("audit.activity", {
-  query: queryActivity,
-  async record(_reader, context, { scope }, found) {
+const countEvents = operation("audit.activity", {
+  look: queryActivity,
+  async run(_reader, context, { scope }, found) {
     const { agent, asked } = await subjectOf(context, scope);
     const { interval, start_time, end_time } = found;
     return answered(agent, { ...asked, interval, start_time, end_time }, JSON.stringify(found));
@@ -175,10 +174,10 @@ const countEvents = inquiry("audit.activity", {
 });
 
 export const auditOperations: OperationsOf<"audit"> = {
-  "audit.read": readAuditEvent,
-  "audit.receipt": giveReceipt,
+  "audit.read": { run: readAuditEvent },
+  "audit.receipt": { run: giveReceipt },
   "audit.export": exportAudit,
-  "audit.stream": streamAudit,
+  "audit.stream": { run: streamAudit },
   "audit.query": queryAudit,
   "audit.verify": verifyAudit,
   "audit.activity": countEvents,

@@ -10,7 +10,7 @@ import { newestSeal, type StoredSeal, sealingKeys } from "../../core/rows/seals.
 import { treeReader, treeRoot } from "../../core/rows/tree.ts";
 import { publicKeyPem } from "../../core/seals/keyring.ts";
 import type { Answer } from "../../core/writer/contract.ts";
-import { answered, type Context, finished, notFound, type Operation } from "../../core/writer/operation.ts";
+import { answered, type Context, finished, type LookContext, notFound, type Run } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { fingerprintOf, parseVerifierKey } from "../../log/note.ts";
 import { consistencyProof, inclusionProof } from "../../log/proof.ts";
@@ -40,7 +40,7 @@ async function noEvent({ agents }: Context, id: string) {
   return notFound(null, null, "audit_event_not_found", NO_EVENT, details);
 }
 
-export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
+export const readAuditEvent: Run<"audit.read"> = async (reader, context, { eventId, proof }) => {
   const found = await findAllowed(reader, context, eventId);
   if (found === null) return noEvent(context, eventId);
   const { event, agent } = found;
@@ -57,7 +57,7 @@ async function presentProof(reader: Reader, context: Context, seq: number): Prom
   return { leaf_index: seq, tree_size: seal.size, path, seal: seal.note };
 }
 
-export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, { eventId, format }) => {
+export const giveReceipt: Run<"audit.receipt"> = async (reader, context, { eventId, format }) => {
   const found = await findAllowed(reader, context, eventId);
   if (found === null) return noEvent(context, eventId);
   const { event, agent } = found;
@@ -115,7 +115,11 @@ export async function showKey(reader: Reader): Promise<Answer> {
  * Returns the proof that the tree of `from` events is the beginning of the tree of `to` events. Without `to`, the newer
  * tree is that of the newest seal.
  */
-export async function showConsistency(reader: Reader, input: OperationInputs["audit.consistency"]): Promise<Answer> {
+export async function showConsistency(
+  reader: Reader,
+  _context: LookContext,
+  input: OperationInputs["audit.consistency"],
+): Promise<Answer> {
   const seal = await requireSeal(reader);
   const { from, to = seal.size } = input;
   if (to > seal.size) {

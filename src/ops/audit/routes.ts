@@ -83,6 +83,7 @@ export const exportTrail = route({
   description:
     "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. With filters, an export is a view. An interrupted export can be continued with `cursor`: append the response to what was received.",
   response: {
+    streamed: true,
     description: "The export.",
     schema: schema.AuditExport,
     otherTypes: ["application/x-ndjson", "text/csv"],
@@ -117,6 +118,7 @@ export const auditRoutes = [
     description:
       "Server-sent events, within a second of their commit: those of agents, or with `scope=all` or `workspace` everything, filtered as in a query. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. The stream ends with the key or session, and when the client does not read for 30 seconds.",
     response: {
+      streamed: true,
       description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
       schema: t.String({
         examples: ['id: aud_01jz8v6s3yf0abm5q2x9k7n4tc\ndata: {"id":"aud_01jz8v6s3yf0abm5q2x9k7n4tc"}\n\n'],

@@ -5,7 +5,7 @@ import { readAgent } from "../../core/rows/agents.ts";
 import { findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { showVersion } from "../../core/rows/configs.ts";
 import { type Comparison, compareStates, readCompared, type StateChange } from "../../core/rows/listing/comparison.ts";
-import { answered, inquiry } from "../../core/writer/operation.ts";
+import { answered, operation } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { invalid } from "../../problem.ts";
 import { freshAt } from "../../screen/retention.ts";
@@ -21,8 +21,8 @@ type ComparisonPage = Omit<Comparison, "changes"> & { items: string[]; next: Cur
 
 const NOTHING: ComparisonPage = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };
 
-export const compareCheckpoints = inquiry("checkpoint.compare", {
-  async query(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<ComparisonPage> {
+export const compareCheckpoints = operation("checkpoint.compare", {
+  async look(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<ComparisonPage> {
     const from = await findCheckpoint(reader, checkpointId, principal.agents);
     const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
     if (from === undefined || other === undefined) return NOTHING; // said when it is recorded
@@ -35,7 +35,7 @@ export const compareCheckpoints = inquiry("checkpoint.compare", {
     const rest = after === null ? changes : changes.filter(({ key }) => Buffer.compare(Buffer.from(key), after) > 0);
     return { ...counts, ...(await readPage(reader, rest.slice(page.offset), page.limit)) };
   },
-  async record(reader, context, input, { items, next, ...counts }) {
+  async run(reader, context, input, { items, next, ...counts }) {
     const found = await findAllowed(reader, context, input.checkpointId);
     if (found === null) return noCheckpoint(context, input.checkpointId);
     const { checkpoint, agent } = found;

@@ -1,14 +1,13 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
 import { type Checkpoint, listCheckpoints, positionOf } from "../../core/rows/checkpoints.ts";
-import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../core/writer/decided.ts";
+import { asItIs, type Decided, findingsIn, reportedOf, Screening } from "../../core/writer/decided.ts";
 import {
   answered,
   finished,
   naming,
-  type Operation,
   type OperationsOf,
-  type PreparedOperation,
+  type Run,
   refusedByPolicy,
 } from "../../core/writer/operation.ts";
 import { canonicalJson } from "../../log/jcs.ts";
@@ -19,17 +18,14 @@ import { compareCheckpoints } from "./compare.ts";
 import { restoreCheckpoint } from "./restore.ts";
 
 /** The label is the value: it and the metadata are stored as they are. */
-const labels = new ScreensAsItIs<OperationInputs["checkpoint.create"]>(({ label, metadata }) => ({
-  key: "",
-  value: label ?? "",
-  metadata,
-  valueName: "label",
-}));
+const labels = new Screening<"checkpoint.create", OperationInputs["checkpoint.create"]>(
+  asItIs(({ label, metadata }) => ({ key: "", value: label ?? "", metadata, valueName: "label" })),
+);
 
-const create: Operation<"checkpoint.create", Decided> = async (reader, context, input, ahead) => {
+const create: Run<"checkpoint.create", Decided> = async (reader, context, input, found) => {
   const known = await context.agents.find(input.agentId);
   const agent = known ?? context.agents.fresh(input.agentId, context.seq);
-  const decision = labels.decide(input, agent.policies, context.nowMs, ahead);
+  const decision = labels.decide(input, agent.policies, context.nowMs, found);
   if (!decision.allowed) return refusedByPolicy(agent, decision);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
@@ -54,13 +50,9 @@ const create: Operation<"checkpoint.create", Decided> = async (reader, context, 
   });
 };
 
-export const createCheckpoint: PreparedOperation<"checkpoint.create", Decided> = {
-  prepare: labels.prepare,
-  ahead: labels.ahead,
-  run: create,
-};
+export const createCheckpoint = { look: labels.look, run: create };
 
-const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
+const listAgentCheckpoints: Run<"checkpoint.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
   const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input);
   const shown = items.map((checkpoint) => showCheckpoint(checkpoint));
@@ -68,7 +60,7 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
   return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
 };
 
-const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
+const readCheckpoint: Run<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(context, checkpointId);
   const { checkpoint, agent } = found;
@@ -86,7 +78,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
   });
 };
 
-export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
+export const removeCheckpoint: Run<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(context, checkpointId);
   const { id } = found.checkpoint;
@@ -97,9 +89,9 @@ export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, c
 
 export const checkpointOperations: OperationsOf<"checkpoint"> = {
   "checkpoint.create": createCheckpoint,
-  "checkpoint.list": listAgentCheckpoints,
-  "checkpoint.read": readCheckpoint,
+  "checkpoint.list": { run: listAgentCheckpoints },
+  "checkpoint.read": { run: readCheckpoint },
   "checkpoint.compare": compareCheckpoints,
   "checkpoint.restore": restoreCheckpoint,
-  "checkpoint.delete": removeCheckpoint,
+  "checkpoint.delete": { run: removeCheckpoint },
 };

@@ -12,10 +12,10 @@ import { findingsIn, reportedOf } from "../../core/writer/decided.ts";
 import {
   answered,
   type Context,
-  type Operation,
+  type Look,
   type Outcome,
-  type PreparedOperation,
   type ProblemAnswer,
+  type Run,
   refusedByPolicy,
 } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
@@ -35,39 +35,37 @@ import {
   refusedBy,
 } from "./entries.ts";
 
-const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, context, input, large) => {
+const restore: Run<"checkpoint.restore", LargeEntries | null> = async (reader, context, input, large) => {
   const found = await findAllowed(reader, context, input.checkpointId);
   if (found === null) return noCheckpoint(context, input.checkpointId);
   const { checkpoint, agent } = found;
   const { newConfig, policies, plan } = await planOf(reader, context, found, input);
-  const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies, large);
+  const decision =
+    plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies, large ?? undefined);
   if (!decision.allowed) return refusedRestore(agent, checkpoint, decision);
   const present = await countPresent(reader, agent, context.nowMs);
-  return restored(context, found, newConfig, plan, present, decision);
+  const salted = newConfig && { ...newConfig, salt: context.newSalt() };
+  return restored(context, found, salted, plan, present, decision);
 };
 
 /** Decides about the large entries on another thread, as the restore would if nothing changed until then. */
-const screenAhead: Ahead = async (reader, input, { nowMs, principal, newSalt }) => {
+const look: Look<"checkpoint.restore", LargeEntries | null> = async (reader, { nowMs, principal }, input) => {
   const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
   if (checkpoint === undefined) return null;
   const agent = await new AgentDirectory(reader).findByFirstSeq(checkpoint.agent);
-  const moment = { nowMs, principal, newSalt, pause: nextTurn };
+  const moment = { nowMs, principal, pause: nextTurn };
   const { plan, policies } = await planOf(reader, moment, { checkpoint, agent }, input);
   if (plan === null) return null;
-  return (await decideAboutLargeEntries(reader, plan.comeBack, policies, nowMs)) as unknown as JsonObject;
+  return decideAboutLargeEntries(reader, plan.comeBack, policies, nowMs);
 };
 
-type Ahead = NonNullable<PreparedOperation<"checkpoint.restore", LargeEntries>["ahead"]>;
+export const restoreCheckpoint = { look, run: restore };
 
-export const restoreCheckpoint: PreparedOperation<"checkpoint.restore", LargeEntries> = {
-  prepare: (_context, _input, found) => (found as unknown as LargeEntries | null) ?? undefined,
-  ahead: screenAhead,
-  run: restore,
-};
+type Unsalted = Omit<NewConfig, "salt">;
 
 interface Planned {
   /** The new config version; null when the config does not change. */
-  newConfig: NewConfig | null;
+  newConfig: Unsalted | null;
   /** The policies that will be in force. */
   policies: PolicySettings;
   /** What changes in the data; null when the data is not restored. */
@@ -77,13 +75,13 @@ interface Planned {
 /** Plans a restore under the policies that are in force now. */
 async function planOf(
   reader: Reader,
-  { nowMs, principal, pause, newSalt }: Pick<Context, "nowMs" | "principal" | "pause" | "newSalt">,
+  { nowMs, principal, pause }: Pick<Context, "nowMs" | "principal" | "pause">,
   { checkpoint, agent }: Pick<AllowedCheckpoint, "checkpoint" | "agent">,
   { restoreConfig, restoreData }: { restoreConfig: boolean; restoreData: boolean },
 ): Promise<Planned> {
   // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = restoreConfig && principal.scope !== "agent";
-  const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint, newSalt) : null;
+  const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
   const policies =
     newConfig === null
       ? agent.policies
@@ -95,18 +93,13 @@ async function planOf(
 }
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
-async function configToRestore(
-  reader: Reader,
-  agent: AgentState,
-  checkpoint: Checkpoint,
-  newSalt: Context["newSalt"],
-): Promise<NewConfig | null> {
+async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Checkpoint): Promise<Unsalted | null> {
   const from = checkpoint.configVersion;
   if (from === null || agent.configVersion === null) return null;
   const wanted = await readConfigVersion(reader, agent.firstSeq, from);
   const current = await readConfigVersion(reader, agent.firstSeq, agent.configVersion);
   if (wanted.config === current.config) return null;
-  return { version: agent.configVersion + 1, config: wanted.config, salt: newSalt(), rolledBackFrom: from };
+  return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }
 
 /**

@@ -83,7 +83,7 @@ export const checkpointRoutes = [
     input: ({ params, query }) => ({ checkpointId: params.id, ...pageOfState(params.id, query) }),
     summary: "Read a checkpoint with its state",
     description: "The checkpoint with its config and entries, by key, streamed.",
-    response: { description: "The checkpoint.", schema: CheckpointWithState },
+    response: { description: "The checkpoint.", schema: CheckpointWithState, streamed: true },
   }),
 
   route({

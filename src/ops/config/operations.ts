@@ -16,9 +16,9 @@ import {
   conflict,
   naming,
   notFound,
-  type Operation,
   type OperationsOf,
   type Outcome,
+  type Run,
 } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
@@ -44,7 +44,7 @@ function showConfig(agentId: string, version: ConfigVersion): string {
   );
 }
 
-const readConfig: Operation<"config.read" | "config.read_version"> = async (reader, context, input) => {
+const readConfig: Run<"config.read" | "config.read_version"> = async (reader, context, input) => {
   const found = await findVersion(context, input.agentId, "version" in input ? input.version : null);
   if ("answer" in found) return found;
   const config = await readConfigVersion(reader, found.agent.firstSeq, found.version);
@@ -67,7 +67,7 @@ async function findVersion(context: Context, agentId: string, text: string | nul
   return notFound(agent, agentId, "version_not_found", NO_VERSION, details);
 }
 
-const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
+const listConfigVersions: Run<"config.list_versions"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
   const { items, last } = agent === null ? EMPTY_PAGE : await listConfigs(reader, agent.firstSeq, input);
   const shown = items.map((version) => JSON.stringify(showListed(input.agentId, version)));
@@ -87,7 +87,7 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
   };
 }
 
-const readEffective: Operation<"config.read_effective"> = async (_reader, context, { agentId }) => {
+const readEffective: Run<"config.read_effective"> = async (_reader, context, { agentId }) => {
   const agent = await context.agents.find(agentId);
   const { workspacePolicies } = context.agents;
   const body = {
@@ -99,7 +99,7 @@ const readEffective: Operation<"config.read_effective"> = async (_reader, contex
   return answered(agent, naming(agent, agentId, {}), JSON.stringify(body));
 };
 
-export const updateConfig: Operation<"config.update"> = async (_reader, context, input) => {
+export const updateConfig: Run<"config.update"> = async (_reader, context, input) => {
   const known = await context.agents.find(input.agentId);
   const refusal = conflictOver(known, input);
   if (refusal !== null) return refusal;
@@ -107,7 +107,7 @@ export const updateConfig: Operation<"config.update"> = async (_reader, context,
   return addVersion(context, agent, canonicalJson(input.config), null);
 };
 
-export const rollbackConfig: Operation<"config.rollback"> = async (reader, context, input) => {
+export const rollbackConfig: Run<"config.rollback"> = async (reader, context, input) => {
   const found = await findVersion(context, input.agentId, input.version);
   if ("answer" in found) return found;
   const { agent, version } = found;
@@ -140,10 +140,10 @@ function addVersion(context: Context, agent: AgentState, config: string, rolledB
 }
 
 export const configOperations: OperationsOf<"config"> = {
-  "config.read": readConfig,
-  "config.update": updateConfig,
-  "config.list_versions": listConfigVersions,
-  "config.read_version": readConfig,
-  "config.read_effective": readEffective,
-  "config.rollback": rollbackConfig,
+  "config.read": { run: readConfig },
+  "config.update": { run: updateConfig },
+  "config.list_versions": { run: listConfigVersions },
+  "config.read_version": { run: readConfig },
+  "config.read_effective": { run: readEffective },
+  "config.rollback": { run: rollbackConfig },
 };

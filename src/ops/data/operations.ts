@@ -9,9 +9,9 @@ import {
   type Context,
   naming,
   notFound,
-  type Operation,
   type OperationsOf,
   type Outcome,
+  type Run,
   refused,
 } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
@@ -25,7 +25,7 @@ import { writeOperation } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
 
-export const readData: Operation<"data.read"> = (reader, context, { agentId, key }) =>
+export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
   after(context.agents.find(agentId), (agent) => {
     if (agent === null) return noEntry(context, agent, agentId, key);
     return after(findValue(reader, context, agent, key), (entry) => {
@@ -35,7 +35,7 @@ export const readData: Operation<"data.read"> = (reader, context, { agentId, key
     });
   });
 
-const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
+const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
   if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
@@ -62,7 +62,7 @@ export function noEntry({ agents }: Context, agent: AgentState | null, agentId: 
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
 }
 
-export const deleteData: Operation<"data.delete"> = async (reader, context, input) => {
+export const deleteData: Run<"data.delete"> = async (reader, context, input) => {
   const { agentId, key, condition } = input;
   const agent = await context.agents.find(agentId);
   const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
@@ -72,7 +72,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
   return answered(agent, { key }, `{"deleted":1,"audit_id":"${context.auditId}"}`, { effect: { kind: "end", key } });
 };
 
-export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, input) => {
+export const deletePrefix: Run<"data.delete_prefix"> = async (reader, context, input) => {
   const { agentId, prefix, confirmedCount } = input;
   const agent = await context.agents.find(agentId);
   const count = agent === null ? 0 : await countListed(reader, agent, { prefix }, context);
@@ -98,7 +98,7 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
  * Erases data permanently, as the law may require: also from checkpoints, and from the details of events. The event
  * states how much was erased, and which events have no details any more. It does not name the key.
  */
-export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
+export const eraseData: Run<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
   const agent = await context.agents.find(agentId);
   if ("key" in input && input.condition !== undefined) {
@@ -118,12 +118,12 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
 
 export const dataOperations: OperationsOf<"data"> = {
   "data.write": writeOperation,
-  "data.read": readData,
-  "data.read_full": readFullData,
+  "data.read": { run: readData },
+  "data.read_full": { run: readFullData },
   "data.list": listData,
   "data.query": queryData,
-  "data.delete": deleteData,
-  "data.delete_prefix": deletePrefix,
-  "data.erase": eraseData,
+  "data.delete": { run: deleteData },
+  "data.delete_prefix": { run: deletePrefix },
+  "data.erase": { run: eraseData },
   "data.search": searchData,
 };

@@ -9,7 +9,7 @@ import { findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { hasRow } from "../../core/rows/entries.ts";
 import { usedBytesPast } from "../../core/rows/usage.ts";
 import type { Answer } from "../../core/writer/contract.ts";
-import { type Context, naming, type Operation, type Outcome, refused, subjectOf } from "../../core/writer/operation.ts";
+import { type Context, naming, type Outcome, type Run, refused, subjectOf } from "../../core/writer/operation.ts";
 import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -48,9 +48,9 @@ const UNMEASURED = 16;
 /** Returns the operation with the checks that its facts require. */
 export function refusingOverQuota(
   name: OperationName,
-  operation: Operation<OperationName>,
+  operation: Run<OperationName>,
   quota: Quota,
-): Operation<OperationName> {
+): Run<OperationName> {
   const rule = whenOverQuota(name);
   const grows = whatGrows(name) === "entries";
   if (rule === null || (!grows && quota.bytes === 0)) return operation;

@@ -7,7 +7,7 @@ import type { Versions } from "../../core/rows/events.ts";
 import { countExpired, FRESH, freshBounds } from "../../core/rows/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../core/rows/listing/filter.ts";
 import { searchAgent } from "../../core/rows/search.ts";
-import { answered, inquiry, naming, type QueryContext } from "../../core/writer/operation.ts";
+import { answered, type LookContext, naming, operation } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -33,7 +33,7 @@ type HitRow = [
 ];
 
 /** Returns the results, each as JSON text, and the model whose vectors ranked them. */
-async function query(reader: Reader, context: QueryContext, input: SearchInput) {
+async function look(reader: Reader, context: LookContext, input: SearchInput) {
   const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { items: [], wantsFullText: false, model: BUILT_IN_MODEL };
@@ -89,9 +89,9 @@ function showHit({ policies }: AgentState, row: HitRow, version: string, similar
   );
 }
 
-export const searchData = inquiry("data.search", {
-  query,
-  async record(_reader, context, input, found) {
+export const searchData = operation("data.search", {
+  look,
+  async run(_reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
     const { prefix, limit, filter } = input;
     const policies = context.agents.policiesOf(agent);

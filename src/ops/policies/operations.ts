@@ -1,19 +1,10 @@
 /** Decides about a text without storing it. */
 
-import { type AgentState, readPolicies } from "../../core/rows/agents.ts";
-import { loadWorkspacePolicies } from "../../core/rows/configs.ts";
+import type { AgentState } from "../../core/rows/agents.ts";
 import { type Bar, barOfValue, barUnder, barWithoutConfig, underBar } from "../../core/writer/admission.ts";
-import { type Decided, decidedElsewhere, stillHolds } from "../../core/writer/decided.ts";
-import {
-  answered,
-  type Context,
-  finished,
-  naming,
-  type Operation,
-  type OperationsOf,
-  type PrepareContext,
-} from "../../core/writer/operation.ts";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import { type Decided, Screening } from "../../core/writer/decided.ts";
+import { answered, type Context, finished, naming, type OperationsOf, type Run } from "../../core/writer/operation.ts";
+import type { JsonObject } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../screen/decide.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
@@ -32,40 +23,21 @@ const REDACTED = "It would be stored with what was found replaced. Nothing was s
 
 type Check = OperationInputs["policy.check"];
 
-const decideUnder = (policies: PolicySettings, input: Check, nowMs?: number): Decided => ({
-  policies,
-  decision: decide(policies, input, nowMs),
-});
-
 /** Returns the policies in the request; null when the agent's policies apply. */
 const sentPolicies = ({ policies }: Check): PolicySettings | null =>
   policies === null ? null : policiesOf({ policies });
 
-/** Decides before the transaction, like a write. Returns undefined when the policies are not cached. */
-function prepareCheck({ agents }: PrepareContext, input: Check, found?: JsonValue): Decided | undefined {
-  if (found !== undefined) return found as unknown as Decided;
-  const known = input.agentId === null ? undefined : agents.known(input.agentId)?.policies;
-  const policies = sentPolicies(input) ?? known;
-  return policies === undefined ? undefined : decideUnder(policies, input);
-}
+const screening = new Screening<"policy.check", Check>(decide, sentPolicies);
 
-/** Decides about a large text on another thread, under the agent's present policies. */
-async function checkAhead(reader: Reader, input: Check, { nowMs }: { nowMs: number }): Promise<JsonValue> {
-  const { agentId } = input;
-  const policies =
-    sentPolicies(input) ??
-    (agentId === null ? (await loadWorkspacePolicies(reader)).policies : await readPolicies(reader, agentId));
-  return decidedElsewhere(policies, decide(policies, input, nowMs));
-}
-
-const check: Operation<"policy.check", Decided> = async (reader, context, input, ahead) => {
+const check: Run<"policy.check", Decided> = async (reader, context, input, found) => {
   const { agentId } = input;
   // Without an agent, the policies of the workspace apply.
-  const found = await context.agents.find(agentId);
-  const agent = agentId === null ? null : found;
-  const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
-  const decided = stillHolds(ahead, policies, context.nowMs) ? ahead : decideUnder(policies, input, context.nowMs);
-  const decision = underBar(await barOf(reader, context, input, { agent, policies }), decided.decision);
+  const chain = await context.agents.find(agentId);
+  const agent = agentId === null ? null : chain;
+  const inForce = context.agents.policiesOf(agent);
+  const decided = screening.decide(input, inForce, context.nowMs, found);
+  const policies = sentPolicies(input) ?? inForce;
+  const decision = underBar(await barOf(reader, context, input, { agent, policies }), decided);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const { excepted } = decision.allowed ? (decision.found ?? {}) : decision;
   const details = { ...said, ...(excepted && { excepted }), under: input.policies === null ? "agent" : "request" };
@@ -115,7 +87,7 @@ const refusalOf = ({ blockedBy, findings, retryAfterSeconds }: Refused): JsonObj
   ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),
 });
 
-const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, policies, form }) => {
+const replay: Run<"policy.replay"> = async (_reader, context, { agentId, policies, form }) => {
   const agent = agentId === null ? null : await context.agents.find(agentId);
   const details = { under: "request", policies: Object.keys(policies) };
   return finished(agent, agentId === null ? details : naming(agent, agentId, details), {
@@ -126,10 +98,10 @@ const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, p
 };
 
 export const policyOperations: OperationsOf<"policy" | "policies"> = {
-  "policies.read": readWorkspacePolicies,
-  "policies.update": updateWorkspacePolicies,
-  "policies.list_versions": listPoliciesVersions,
-  "policies.read_version": readPoliciesVersion,
-  "policy.check": { prepare: prepareCheck, ahead: checkAhead, run: check },
-  "policy.replay": replay,
+  "policies.read": { run: readWorkspacePolicies },
+  "policies.update": { run: updateWorkspacePolicies },
+  "policies.list_versions": { run: listPoliciesVersions },
+  "policies.read_version": { run: readPoliciesVersion },
+  "policy.check": { look: screening.look, run: check },
+  "policy.replay": { run: replay },
 };

@@ -132,6 +132,7 @@ export const policyRoutes = [
     description:
       "What `policies` would decide about every stored entry, of one agent or of all. With `Accept: application/x-ndjson`, lines of progress precede the result.",
     response: {
+      streamed: true,
       description: "What would become of the entries.",
       schema: ReplayResult,
       otherTypes: ["application/x-ndjson"],

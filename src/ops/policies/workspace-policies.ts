@@ -3,7 +3,7 @@ import { holds } from "../../condition.ts";
 import { listBody } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import { type ConfigVersion, configFacts, listConfigs, readConfigVersion } from "../../core/rows/configs.ts";
-import { answered, type Context, conflict, notFound, type Operation } from "../../core/writer/operation.ts";
+import { answered, type Context, conflict, notFound, type Run } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { parsePoliciesVersion, policiesMembers, showPoliciesVersion } from "../../screen/workspace-policies.ts";
@@ -31,14 +31,14 @@ const showVersion = ({ version, config, createdAt, createdBy }: ConfigVersion): 
   created_by: createdBy,
 });
 
-export const readWorkspacePolicies: Operation<"policies.read"> = async (reader, context) => {
+export const readWorkspacePolicies: Run<"policies.read"> = async (reader, context) => {
   const { firstSeq, configVersion } = await workspaceOf(context);
   if (configVersion === null) return answered(null, { version: null }, BEFORE_THE_FIRST);
   const found = await readConfigVersion(reader, firstSeq, configVersion);
   return showing(found);
 };
 
-export const readPoliciesVersion: Operation<"policies.read_version"> = async (reader, context, input) => {
+export const readPoliciesVersion: Run<"policies.read_version"> = async (reader, context, input) => {
   const { firstSeq, configVersion } = await workspaceOf(context);
   const version = parsePoliciesVersion(input.version);
   // Text that is not a version may be anything, so the details leave it out.
@@ -55,7 +55,7 @@ function showing(version: ConfigVersion) {
   return answered(null, { version: etag }, JSON.stringify(showVersion(version)), { etag });
 }
 
-export const listPoliciesVersions: Operation<"policies.list_versions"> = async (reader, context, input) => {
+export const listPoliciesVersions: Run<"policies.list_versions"> = async (reader, context, input) => {
   const { firstSeq } = await workspaceOf(context);
   const { items, last } = await listConfigs(reader, firstSeq, input);
   const shown = items.map((version) => JSON.stringify(showVersion(version)));
@@ -66,7 +66,7 @@ export const listPoliciesVersions: Operation<"policies.list_versions"> = async (
   );
 };
 
-export const updateWorkspacePolicies: Operation<"policies.update"> = async (
+export const updateWorkspacePolicies: Run<"policies.update"> = async (
   _reader,
   context,
   { workspacePolicies, condition },

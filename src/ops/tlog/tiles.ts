@@ -11,6 +11,7 @@ import { scanEvents } from "../../core/rows/events.ts";
 import { newestSeal } from "../../core/rows/seals.ts";
 import { treeReader } from "../../core/rows/tree.ts";
 import type { Answer } from "../../core/writer/contract.ts";
+import type { LookContext } from "../../core/writer/operation.ts";
 import { canonicalText } from "../../log/rows.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -21,7 +22,11 @@ const NOT_COVERED = "The newest seal covers no such tile. GET the checkpoint, an
 const PRUNED = "Events of this bundle were pruned. Their hashes are still served as tiles.";
 
 /** Returns a tile of hashes. @throws {Problem} when the newest seal does not cover it */
-export async function showTile(reader: Reader, input: OperationInputs["tlog.tile"]): Promise<Answer> {
+export async function showTile(
+  reader: Reader,
+  _context: LookContext,
+  input: OperationInputs["tlog.tile"],
+): Promise<Answer> {
   const { level, index, width } = input;
   await requireCovered(reader, level, index, width);
   return immutable(await treeReader(reader).readHashes(level, index * TILE_WIDTH, width));
@@ -31,7 +36,11 @@ export async function showTile(reader: Reader, input: OperationInputs["tlog.tile
  * Returns a bundle of entries: for each a length of two bytes, big-endian, and the bytes of the event.
  * @throws {Problem} when the newest seal does not cover it, or events of it were pruned
  */
-export async function showEntries(reader: Reader, input: OperationInputs["tlog.entries"]): Promise<Answer> {
+export async function showEntries(
+  reader: Reader,
+  _context: LookContext,
+  input: OperationInputs["tlog.entries"],
+): Promise<Answer> {
   const { index, width } = input;
   await requireCovered(reader, 0, index, width);
   const from = index * TILE_WIDTH;

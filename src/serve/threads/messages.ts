@@ -93,7 +93,7 @@ interface OperationMessage {
   via?: Via;
   retry?: Retry;
   lookedAt?: number;
-  /** For an inquiry, what the reader thread found. */
+  /** What another thread has found. */
   found?: JsonValue;
 }
 
@@ -177,9 +177,6 @@ export const countOf = (message: Recorded): number =>
  */
 export type CompactMessage = { kind: "compact"; workspaceId: string };
 
-/** What another thread has found out about the operation with this id while it waited. */
-export type FoundMessage = { kind: "found"; workspaceId: string; id: number; found: JsonValue };
-
 /** To a workspace thread, which handles it after what it has begun. */
 export type QueuedMessage =
   | { kind: "sweep"; workspaceIds: string[] }
@@ -194,7 +191,6 @@ export type ToWriter =
   | { kind: "operations"; depth: number; asked: OperationBatch[] }
   /** The next parts of the operation with this id, which follows them. */
   | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
-  | FoundMessage
   | CompactMessage
   | QueuedMessage;
 

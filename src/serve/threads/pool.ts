@@ -15,7 +15,7 @@ import {
 } from "../../core/writer/contract.ts";
 import { OUTCOME_UNKNOWN, REPLACED } from "../../core/writer/storage-failure.ts";
 import { systemClock } from "../../ids.ts";
-import { isInquiry, isInspection, looksAhead, whatGrows } from "../../operations.ts";
+import { isInspection, looksFirst, whatGrows } from "../../operations.ts";
 import type { ProblemCode } from "../../problem.ts";
 import type { Compacted } from "../../store/compaction.ts";
 import { DISK_IS_FULL, DiskSpace } from "../../store/disk-space.ts";
@@ -120,8 +120,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #perform(request: OperationRequest): Promise<Reply<Bytes>> {
     if (this.space.isFull && whatGrows(request.name) !== "nothing") return Promise.resolve(rejection("full"));
     const isScreened = ScreeningThread.isFor(request);
-    if (isScreened || isInquiry(request.name) || isInspection(request.name) || looksAhead(request.input))
-      return this.#performAhead(request, isScreened);
+    if (isScreened || looksFirst(request.name, request.input)) return this.#performAhead(request, isScreened);
     // The workspace's thread refuses work that would take it too long. The screening thread then does that work first.
     const begun = (reply: Reply<Bytes>) => (reply.again ? this.#performAhead(request, true, MOST_LOOKS - 1) : reply);
     return this.#record(request, undefined).then(begun);
@@ -254,22 +253,12 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     if ("parts" in input && request.partTexts === undefined)
       return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));
     const { workspaceId } = principal;
-    const help = "parts" in input && found === undefined ? () => this.#screenAhead(request) : undefined;
     return new Promise((resolve) => {
       const complete = (reply: Reply | Rejection) =>
         resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, withItems(reply, found)));
-      const refused = this.#writer(workspaceId).submit(request, found, complete, help);
+      const refused = this.#writer(workspaceId).submit(request, found, complete);
       if (refused !== null) resolve(rejection(refused));
     });
-  }
-
-  /**
-   * Has the screening thread help with an operation that waits. Returns null when it does not: on a node of a libSQL
-   * server, where the workspace's thread has time while the server commits, and when the file cannot be used.
-   */
-  #screenAhead(request: OperationRequest): Promise<string | null> | null {
-    if (this.options.server !== null || this.down.has(request.principal.workspaceId)) return null;
-    return this.#screening.screenAhead(request);
   }
 
   /** Returns the reply with its stream opened, if it has one. */

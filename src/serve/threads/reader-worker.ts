@@ -8,14 +8,20 @@ import { textOfItems } from "../../core/long-text.ts";
 import { Versions } from "../../core/rows/events.ts";
 import { SearchIndexes } from "../../core/rows/search-indexes.ts";
 import { requireContinuation } from "../../core/writer/continuity.ts";
-import { problem, type Reply, type Retry, refusal, type StreamPlan, unrecorded } from "../../core/writer/contract.ts";
+import {
+  type Answer,
+  problem,
+  type Reply,
+  type Retry,
+  refusal,
+  type StreamPlan,
+  unrecorded,
+} from "../../core/writer/contract.ts";
 import { openWorkspaceReader } from "../../core/writer/file.ts";
 import { earlierReply } from "../../core/writer/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../../core/writer/storage-failure.ts";
-import { RandomPool, systemClock } from "../../ids.ts";
-import type { JsonValue } from "../../json.ts";
-import { newSalt } from "../../log/hash.ts";
-import { isInquiry, isInspection } from "../../operations.ts";
+import { systemClock } from "../../ids.ts";
+import { isInspection, looksAlone } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { streamExtract } from "../../ops/audit/extract.ts";
 import { streamTail } from "../../ops/audit/live.ts";
@@ -43,7 +49,7 @@ import {
 } from "./messages.ts";
 import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
 import { withParts } from "./parts.ts";
-import { inquiryOf, inspect, preparationOf } from "./registry.ts";
+import { lookOf } from "./registry.ts";
 
 const IDLE_MS = 60_000;
 const UPKEEP_INTERVAL_MS = 30_000;
@@ -56,7 +62,6 @@ const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofTe
 const gauges = new ThreadGauges(options.gauges);
 gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
-const random = new RandomPool();
 const encoder = new TextEncoder();
 
 const post = (message: FromReader): void => parentPort?.postMessage(message);
@@ -143,15 +148,12 @@ async function handle(message: ToReader): Promise<void> {
 }
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name, input, retry } = query;
+  const { id, workspaceId, name, retry } = query;
   try {
     const earlier = retry === undefined ? null : await answeredBefore(workspaceId, retry);
     if (earlier !== null) return post({ kind: "answered", id, reply: earlier });
-    if (isInspection(name)) {
-      const answer = await workspaces.use(workspaceId, clock(), ({ reader }) => inspect(reader, name, input));
-      return post({ kind: "answered", id, reply: unrecorded(answer) });
-    }
-    const found = await inquire(query);
+    const found = await look(query);
+    if (isInspection(name)) return post({ kind: "answered", id, reply: unrecorded(found as Answer) });
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
     post({ kind: "found", id, ...withoutItems(found, retry !== undefined) });
   } catch (error) {
@@ -167,7 +169,7 @@ async function runQuery(query: Query): Promise<void> {
  * Returns the result for the workspace's thread, with the list of items apart from it. An answer that will be stored
  * needs the items in the result.
  */
-function withoutItems(found: JsonValue, isStored: boolean): LookupResult {
+function withoutItems(found: unknown, isStored: boolean): LookupResult {
   if (isStored || found === null || typeof found !== "object" || !("items" in found))
     return { found: JSON.stringify(found) };
   const items = found.items as string[];
@@ -190,23 +192,19 @@ function explain(error: unknown): [ProblemCode, string] {
     : ["internal", "An unexpected failure; nothing was changed."];
 }
 
-async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
+async function look({ workspaceId, name, input, principal }: Query): Promise<unknown> {
   const nowMs = clock();
-  if (!isInquiry(name))
-    return workspaces.use(workspaceId, nowMs, ({ reader, versions }) =>
-      preparationOf(name)(reader, input, { nowMs, versions, principal, newSalt: () => newSalt(random) }),
-    );
   const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
-  const inquiry = inquiryOf(name);
-  const query = ({ reader, versions }: OpenReader) => inquiry.query(reader, { ...context, versions }, input);
-  if (!inquiry.long) return workspaces.use(workspaceId, nowMs, query);
+  const own = lookOf(name);
+  const read = ({ reader, versions }: OpenReader) => own(reader, { ...context, versions }, input);
+  if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);
   using _ = await placeForVerification();
   await untilDescriptors(askForDescriptors);
-  const own = openWithVersions(workspaceId);
+  const alone = openWithVersions(workspaceId);
   try {
-    return await query(own);
+    return await read(alone);
   } finally {
-    own.close();
+    alone.close();
   }
 }
 

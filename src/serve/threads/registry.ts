@@ -1,9 +1,9 @@
 /** Finds every operation by its name: the one place that connects the features with the threads that run them. */
 
 import type { CompositeJob } from "../../core/writer/composite.ts";
-import { type Answer, isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
+import { isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
-import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../../core/writer/operation.ts";
+import type { Composite, Inspection, Look, Operation, OperationsOf, Run } from "../../core/writer/operation.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { sweepWorkspace } from "../../core/writer/sweep.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
@@ -14,10 +14,9 @@ import {
   type InspectionName,
   isAct,
   isComposite,
-  isInquiry,
+  isInspection,
   isSuspendable,
   leavesNoTrace,
-  type OperationInputs,
   type OperationName,
   whatGrows,
 } from "../../operations.ts";
@@ -51,27 +50,24 @@ const OPERATIONS: OperationsOf<string> = {
 /** The function of each composite operation. */
 const COMPOSITES: { [C in CompositeName]: Composite<C> } = { "data.batch": batchData };
 
-/** An operation without the types of its input and its preparation. */
-type AnyOperation =
-  | Operation<OperationName>
-  | PreparedOperation<OperationName, unknown>
-  | Inquiry<OperationName, JsonValue>;
+/** An operation without the types of its input and of what it finds. */
+type AnyOperation = Operation<OperationName>;
 
-/** The functions of operations that read and are not recorded. */
-const INSPECTIONS: {
-  [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
-} = {
-  "audit.seal": showSeal,
-  "audit.key": showKey,
-  "audit.consistency": showConsistency,
-  "tlog.checkpoint": showSeal,
-  "tlog.tile": showTile,
-  "tlog.entries": showEntries,
+/** The operations that read and are not recorded. */
+const INSPECTIONS: { [N in InspectionName]: Inspection<N> } = {
+  "audit.seal": { look: showSeal },
+  "audit.key": { look: showKey },
+  "audit.consistency": { look: showConsistency },
+  "tlog.checkpoint": { look: showSeal },
+  "tlog.tile": { look: showTile },
+  "tlog.entries": { look: showEntries },
 };
 
-/** The answer to an inspection. @throws {Problem} */
-export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {
-  return INSPECTIONS[name](reader, input as never);
+/** Returns what an operation finds out before it is run, or instead. */
+export function lookOf(name: OperationName): Look<OperationName, unknown> {
+  const { look } = isInspection(name) ? INSPECTIONS[name] : recordedOperation(name);
+  if (look === undefined) throw new Error(`${name} is not looked up`);
+  return look as Look<OperationName, unknown>;
 }
 
 /** The limits by which operations that make the data grow are refused. Without them, workspaces may grow freely. */
@@ -97,7 +93,7 @@ export async function sweep(
 
 /**
  * Returns a recorded operation as a job for the workspace's writer.
- * @param found the result of another thread; for a composite operation, one for each part, or what its `ahead` returned
+ * @param found the result of another thread; for a composite operation, one for each part
  */
 export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
   const job = isComposite(request.name)
@@ -110,8 +106,8 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
 
 function compositeJobOf(request: OperationRequest<CompositeName>, found: JsonValue = [], limits: Limits): CompositeJob {
   const { name, input } = request;
-  const { parts, foundOf, ahead: _, ...shown } = COMPOSITES[name];
-  const ofParts = Array.isArray(found) ? found : foundOf(found);
+  const { parts, ...shown } = COMPOSITES[name];
+  const ofParts = found as JsonValue[];
   const jobs = input.parts.map((part, index) =>
     singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, ofParts[index] ?? undefined, limits),
   );
@@ -124,17 +120,24 @@ function singleJobOf(
   found: JsonValue | undefined,
   { quota, space }: Limits,
 ): Job {
-  let operation = operationOf(own, found);
-  if (quota) operation = refusingOverQuota(name, operation, quota);
-  if (isSuspendable(name) && !mayLook(name, principal)) operation = refusingSuspended(operation);
-  if (space?.isFull && whatGrows(name) !== "nothing") operation = refuseFull;
+  let run: Run<OperationName> = own.run;
+  if (quota) run = refusingOverQuota(name, run, quota);
+  if (isSuspendable(name) && !mayLook(name, principal)) run = refusingSuspended(run);
+  if (space?.isFull && whatGrows(name) !== "nothing") run = refuseFull;
   const job: Job = {
     operation: name as EventName,
     principal,
-    run: (tx, context, prepared) => operation(tx, context, input, prepared),
+    run: (tx, context, known) => run(tx, context, input, known ?? found),
   };
   if (via !== undefined) job.via = (policies) => recordedVia(via, policies);
-  if ("prepare" in own) job.prepare = (context) => own.prepare(context, input, found);
+  const under = own.look?.under;
+  if (found === undefined && under !== undefined && "agentId" in input && input.agentId !== null) {
+    const { agentId } = input;
+    job.prepare = (agents, nowMs) => {
+      const agent = agents.known(agentId);
+      return agent && under(agent.policies, input, nowMs);
+    };
+  }
   return job;
 }
 
@@ -152,31 +155,12 @@ function recordedVia(via: Via, policies: PolicySettings): JsonObject {
 const mayLook = (name: OperationName, principal: Principal): boolean => isPerson(principal) && !changesSomething(name);
 
 /** Refuses operations that were on their way when the disk became full. */
-const refuseFull: Operation<OperationName> = () => {
+const refuseFull: Run<OperationName> = () => {
   throw new Problem("unavailable", DISK_IS_FULL);
 };
-
-function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation<OperationName> {
-  if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);
-  return "run" in own ? own.run : own;
-}
 
 /** @throws when the operation is not recorded */
 function recordedOperation(name: OperationName): AnyOperation {
   if (leavesNoTrace(name) || isAct(name) || isComposite(name)) throw new Error(`${name} does not run on this thread`);
   return OPERATIONS[name] as AnyOperation;
-}
-
-type Ahead = NonNullable<PreparedOperation<OperationName, unknown>["ahead"]>;
-
-/** Returns the function that prepares an operation on another thread than its workspace's. */
-export function preparationOf(name: OperationName): Ahead {
-  const own = isComposite(name) ? COMPOSITES[name] : recordedOperation(name);
-  if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);
-  return own.ahead as Ahead;
-}
-
-export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {
-  if (!isInquiry(name)) throw new Error("not an inquiry");
-  return OPERATIONS[name] as Inquiry<OperationName, JsonValue>;
 }

@@ -1,9 +1,8 @@
 /**
  * The thread that screens large texts before the operations that store them go to the threads of their workspaces.
- * Workspaces take turns, one text each. It also screens small texts of batches that wait. It is started when first
- * needed.
+ * Workspaces take turns, one text each. It is started when first needed.
  */
-import { lengthOf } from "../../core/long-text.ts";
+
 import type { OperationRequest } from "../../core/writer/contract.ts";
 import { LARGE_TEXT, screenedCharacters } from "../../core/writer/large-text.ts";
 import type { OperationInputs, OperationName } from "../../operations.ts";
@@ -12,8 +11,6 @@ import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 /** The most texts that may wait, and their most total length, UTF-16 units. */
 const MAX_WAITING = 512;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-/** The most small texts that are screened at the same time, UTF-16 units, since a large text may wait for them. */
-const MAX_CHARACTERS_AHEAD = 256 * 1024;
 
 /** Returns the length of the text in an operation that policies screen, UTF-16 units. */
 function charactersOf(input: OperationInputs[OperationName]): number {
@@ -32,8 +29,6 @@ export class ScreeningThread {
   #count = 0;
   #characters = 0;
   #isWorking = false;
-  /** The length of the small texts that are being screened, UTF-16 units. */
-  #charactersAhead = 0;
 
   constructor(private readonly start: () => ReaderThread) {}
 
@@ -60,21 +55,6 @@ export class ScreeningThread {
       this.#count -= 1;
       this.#characters -= characters;
     }
-  }
-
-  /**
-   * Screens the small texts of a composite operation that waits for its workspace's thread. Returns what that thread may
-   * use, as JSON, or null when there is no result; null at once when this thread has enough to do.
-   */
-  screenAhead({ name, input, principal, partTexts = [] }: OperationRequest): Promise<string | null> | null {
-    const characters = lengthOf(partTexts);
-    if (partTexts.length !== 1 || this.#charactersAhead + characters > MAX_CHARACTERS_AHEAD) return null;
-    this.#charactersAhead += characters;
-    return this.#query({ name, input, principal, partTexts })
-      .then((result) => (typeof result !== "string" && "found" in result ? result.found : null))
-      .finally(() => {
-        this.#charactersAhead -= characters;
-      });
   }
 
   /** Screens the parts one after another, so that other workspaces have their turns between them. */

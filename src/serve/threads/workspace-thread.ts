@@ -43,7 +43,6 @@ import { OpenWorkspaces } from "./open-workspaces.ts";
 import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
 import { Sealing } from "./sealing.ts";
-import { type Arrived, PreparedAhead, takeFound } from "./turns/ahead.ts";
 import { BatchQueue } from "./turns/batch-queue.ts";
 import { Turns } from "./turns/turns.ts";
 
@@ -60,8 +59,8 @@ export class WorkspaceThread {
   /** All work on workspaces goes through this queue, so that no two pieces of work use a workspace at the same time. */
   readonly #queue = new SerialQueue();
   readonly #parts = new PartsAhead();
-  readonly #batches = new BatchQueue<Arrived>(charactersOf, countOf);
-  readonly #turns: Turns<Arrived>;
+  readonly #batches = new BatchQueue<Recorded>(charactersOf, countOf);
+  readonly #turns: Turns<Recorded>;
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, and so mix two databases, by workspace. */
@@ -78,7 +77,6 @@ export class WorkspaceThread {
   readonly #space: DiskSpace;
   /** The working copies of a server's workspaces; null when the workspaces are in files. */
   readonly #copies: Copies | null;
-  readonly #ahead = new PreparedAhead((message) => this.#jobOf(message));
   readonly #beside = new BesideOneAnother(
     this.#batches,
     (workspaceId, group) => this.#turns.serve(workspaceId, group),
@@ -111,7 +109,6 @@ export class WorkspaceThread {
       // Copies of a server's workspaces are served concurrently by `#beside`, so turns never serve them.
       isInUse: (workspaceId) => this.#copies !== null || this.#workspaces.isInUse(workspaceId),
       perform: (workspaceId, group, answer) => this.#runGroup(workspaceId, group, answer),
-      prepare: (workspaceId, operations, isOver) => this.#ahead.prepare(workspaceId, operations, isOver),
       post: (text) => around.post(text),
     });
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, parts.post, server && new NamedQueues());
@@ -143,7 +140,6 @@ export class WorkspaceThread {
   receive(text: string): void {
     const message = JSON.parse(text) as ToWriter;
     if (message.kind === "compact") void this.#compaction.receive(message);
-    else if (message.kind === "found") takeFound(this.#batches, message);
     else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
@@ -263,7 +259,7 @@ export class WorkspaceThread {
   }
 
   /** @param answer called with the replies if they may be sent before this returns */
-  async #runGroup(workspaceId: string, group: readonly Arrived[], answer: OnReplies): Promise<Reply[]> {
+  async #runGroup(workspaceId: string, group: readonly Recorded[], answer: OnReplies): Promise<Reply[]> {
     try {
       return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group, answer));
     } catch (error) {
@@ -275,7 +271,7 @@ export class WorkspaceThread {
   async #runJobs(
     workspaceId: string,
     open: OpenWriter,
-    group: readonly Arrived[],
+    group: readonly Recorded[],
     answer: OnReplies,
   ): Promise<Reply[]> {
     const beganMs = performance.now();
@@ -285,7 +281,8 @@ export class WorkspaceThread {
       this.#sealing.note(workspaceId, open);
     };
     let isAnswered = false;
-    const replies = await this.#ahead.perform(workspaceId, open.writer, group, (early) => {
+    const jobs = group.map((message) => this.#jobOf(message));
+    const replies = await open.writer.perform(jobs, (early) => {
       // A client that has its reply must find the change in the metrics.
       this.#breaker.committed(workspaceId);
       count();

@@ -36,13 +36,7 @@ export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "aband
 /** The result when the thread cannot compact. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
-/** A thread that has so many operations is busy for longer than another one takes to prepare an operation. */
-const BUSY = 2;
-
 type Complete = (reply: Reply | Rejection) => void;
-
-/** Has another thread prepare an operation, unless that thread has enough to do. The result is JSON, or null for none. */
-type Help = () => Promise<string | null> | null;
 
 interface Waiting {
   id: number;
@@ -121,14 +115,8 @@ export class WriterThread {
    * Submits an operation. Returns null when it was accepted; `complete` is then called exactly once, after this has
    * returned. Otherwise returns why it was not accepted.
    * @param looked what a reader thread has found for the operation
-   * @param help called when the operation will wait
    */
-  submit(
-    request: OperationRequest,
-    looked: LookupResult | undefined,
-    complete: Complete,
-    help?: Help,
-  ): Rejection | null {
+  submit(request: OperationRequest, looked: LookupResult | undefined, complete: Complete): Rejection | null {
     const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
@@ -139,19 +127,8 @@ export class WriterThread {
       partTexts.length === 0 ? JSON.stringify(request.input) : inputText(request.input, isLong ? "[]" : partTexts[0]);
     const text = `"name":"${name}","input":${input}${rest}`;
     const beside = lengthOf(looked?.items ?? "");
-    const isBusy = this.depth >= BUSY;
     const id = this.#take(principal, text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
-    if (typeof id === "string") return id;
-    if (isBusy) void help?.()?.then((found) => found !== null && this.#found(principal.workspaceId, id, found));
-    return null;
-  }
-
-  /** Sends what another thread has found out about an operation: with the operation, if that was not sent yet. */
-  #found(workspaceId: string, id: number, found: string): void {
-    const waiting = this.#waiting.find((one) => one.id === id);
-    if (waiting !== undefined) waiting.text = `${waiting.text.slice(0, -1)},"found":${found}}`;
-    else if (this.#sent.has(id))
-      this.#worker.post(`{"kind":"found","workspaceId":"${workspaceId}","id":${id},"found":${found}}`);
+    return typeof id === "string" ? id : null;
   }
 
   /** Submits an event of the workspace itself, as {@link submit} does an operation. */

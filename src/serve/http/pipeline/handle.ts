@@ -17,7 +17,7 @@ import {
   type WorkspaceClient,
 } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
-import { isComposite, isInquiry, type OperationInputs, type OperationName } from "../../../operations.ts";
+import { isComposite, looksFirst, type OperationInputs, type OperationName } from "../../../operations.ts";
 import { invalid, Problem } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
@@ -131,7 +131,7 @@ export async function perform(
   const via = exchange.via;
   if (via !== null) operation.via = via;
   if (retry !== null) operation.retry = retry;
-  const mayTakeLong = isInquiry(name) || isComposite(name);
+  const mayTakeLong = looksFirst(name, input) || isComposite(name);
   const reply = await (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
   exchange.auditId = reply.auditId;
   exchange.replayed = reply.firstRequestId !== undefined;

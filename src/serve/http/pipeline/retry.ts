@@ -3,7 +3,6 @@ import { createHash, type Hash } from "node:crypto";
 import { PRECONDITION_HEADERS } from "../../../api/precondition.ts";
 import type { AnyRoute } from "../../../api/route.ts";
 import type { Principal, Retry } from "../../../core/writer/contract.ts";
-import { isStream, type OperationName } from "../../../operations.ts";
 import { invalid } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
 import type { Exchange } from "./exchange.ts";
@@ -22,11 +21,10 @@ const ID_BYTES = 16;
  * @throws {Problem} for a malformed key, and for a request whose answer cannot be stored
  */
 export function retryKey(
-  route: Pick<AnyRoute, "method" | "retryable"> & { operation?: OperationName },
+  { method, retryable, response }: Pick<AnyRoute, "method" | "retryable" | "response">,
   headers: Headers,
 ): string | null {
-  const { method, operation, retryable } = route;
-  if (method === "GET" && (operation === undefined || !isStream(operation))) return null;
+  if (method === "GET" && response.streamed !== true) return null;
   const key = headers.get(HEADER);
   if (key === null) return null;
   if (!retryable || method === "GET") throw notStored();

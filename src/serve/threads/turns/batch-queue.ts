@@ -75,22 +75,11 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     if (workspaceId === null) return null;
     const waiting = this.#waiting.get(workspaceId) as T[];
     this.#servedMs = this.#usedMs.get(workspaceId) as number;
-    const group = this.nextOf(workspaceId);
+    const group = waiting.slice(0, this.#groupOf(waiting));
     this.#waiting.delete(workspaceId);
     // The rest is queued after the other workspaces that have used as little time.
     if (waiting.length > group.length) this.#waiting.set(workspaceId, waiting.slice(group.length));
     return { workspaceId, group };
-  }
-
-  /** Returns the first waiting operation of a workspace for which `is` holds; undefined when there is none. */
-  find(workspaceId: string, is: (operation: T) => boolean): T | undefined {
-    return this.#waiting.get(workspaceId)?.find(is);
-  }
-
-  /** Returns the operations that would be the next batch of a workspace. */
-  nextOf(workspaceId: string): T[] {
-    const waiting = this.#waiting.get(workspaceId);
-    return waiting === undefined ? [] : waiting.slice(0, this.#groupOf(waiting));
   }
 
   #next(mayServe: (workspaceId: string, groupMs: number) => boolean): string | null {

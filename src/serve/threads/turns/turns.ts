@@ -16,8 +16,6 @@ const TURN_MS = 10;
  * A group that has not taken longer than this, ms, gives way only to workspaces whose groups usually take no longer.
  */
 const SHORT_MS = 20;
-/** How long operations are prepared before the event loop has a turn, ms. */
-const PREPARING_MS = 0.5;
 
 interface TurnsParts<T> {
   monotonicMs(): number;
@@ -25,8 +23,6 @@ interface TurnsParts<T> {
   isInUse(workspaceId: string): boolean;
   /** Performs a group. Calls `answer` with the replies as soon as they may be sent, unless that is only at the end. */
   perform(workspaceId: string, group: readonly T[], answer: OnReplies): Promise<Reply[]>;
-  /** Prepares operations that wait until the time is over. Returns false when nothing is left to prepare. */
-  prepare(workspaceId: string, operations: readonly T[], isOver: () => boolean): boolean;
   /** Takes a text of {@link writeReplies}. */
   post(text: string): void;
 }
@@ -88,10 +84,7 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) if (!(await this.#serveOther(workspaceId))) return;
   }
 
-  /**
-   * Serves operations that wait on other workspaces until work outside the thread has succeeded or failed. When there
-   * are none, prepares those that wait on this one.
-   */
+  /** Serves operations that wait on other workspaces until work outside the thread has succeeded or failed. */
   async serveDuring(workspaceId: string, work: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     const end = () => {
@@ -100,16 +93,10 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     const ended = work.then(end, end);
     while (!hasEnded) {
       const { promise } = this.#arrival;
-      const isBusy = (await this.#serveOther(workspaceId)) || this.#prepareNext(workspaceId);
+      const isBusy = await this.#serveOther(workspaceId);
       // Without a turn of the event loop, the end of the work outside would not be noticed.
       await (isBusy ? nextTurn() : Promise.race([ended, promise]));
     }
-  }
-
-  #prepareNext(workspaceId: string): boolean {
-    const { monotonicMs, prepare } = this.parts;
-    const endMs = monotonicMs() + PREPARING_MS;
-    return prepare(workspaceId, this.batches.nextOf(workspaceId), () => monotonicMs() >= endMs);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { HeaderName } from "../../../../api/headers.ts";
 import { type AnyRoute, isForPeople, type ResponseDoc } from "../../../../api/route.ts";
 import type { JsonObject } from "../../../../json.ts";
-import { isStream, leavesNoTrace } from "../../../../operations.ts";
+import { leavesNoTrace } from "../../../../operations.ts";
 import type { ProblemCode } from "../../../../problem.ts";
 import { type Components, pascalCase } from "./components.ts";
 
@@ -65,7 +65,7 @@ const isRecorded = (route: AnyRoute): boolean =>
 function ownProblems(route: AnyRoute): readonly ProblemCode[] {
   const own = route.problems.filter((code) => !OF_RETRIES.includes(code));
   // A recorded stream may fail to start.
-  const ofStream: ProblemCode[] = !isForPeople(route) && isStream(route.operation) ? ["unavailable"] : [];
+  const ofStream: ProblemCode[] = route.response.streamed ? ["unavailable"] : [];
   return ["invalid_request", ...own, ...ofStream];
 }
 
