@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../src/core/datadir/seal-key.ts";
 import { createWorkspaceFile } from "../src/core/writer/file.ts";
+import { NO_SITE } from "../src/core/writer/site.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../src/operations.ts";
@@ -44,6 +45,7 @@ const pool = new WorkspacePool({
   encryptionKey: null,
   server: null,
   quota: null,
+  site: NO_SITE,
   answerBytes: 0,
   open: AMPLE,
   clockOffsetMs: 0,

@@ -118,9 +118,6 @@ export type ControlEffect =
   | "join"
   | "change_role"
   | "remove_member"
-  | "create_sink"
-  | "change_sink"
-  | "remove_sink"
   | "add_passkey"
   | "remove_passkey"
   | "end_factors";
@@ -216,17 +213,6 @@ interface RecordedRequest extends Recorded, Requested {
   tried: string;
 }
 
-/**
- * A change of a workspace's rows in the control database, which a client can request. The main thread carries it out,
- * as an act that the workspace's log records.
- */
-interface ControlRequest extends Recorded, Requested {
-  kind: "act";
-  control: ControlEffect | "none";
-  /** What the actor tried to do, if the operation was refused: "make a sink". */
-  tried: string;
-}
-
 /** An operation that a client can request and that is not recorded, since monitors repeat it constantly. */
 interface UnrecordedRequest extends Requested {
   /**
@@ -261,7 +247,7 @@ interface RecordedOnly extends Recorded {
 }
 
 /** All facts of one operation. */
-export type Facts = RecordedRequest | ControlRequest | UnrecordedRequest | CompositeRequest | RecordedOnly;
+export type Facts = RecordedRequest | UnrecordedRequest | CompositeRequest | RecordedOnly;
 
 /** States the type of an operation's input in its row. Returns no value. */
 export const takes = <T>(): T => undefined as T;

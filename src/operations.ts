@@ -138,10 +138,7 @@ const onText = (members: Members) => [
 const UNDER = { under: oneOf("agent", "request") } as const;
 
 /** The forms of an event about a sink: in the workspace's log, and in the log of the installation. */
-const onSink = (members: Members) => [
-  inWorkspace({ sink_id: id("snk"), ...members }),
-  inInstallation({ sink_id: id("snk"), sink_workspace_id: id("ws"), ...members }),
-];
+const onSink = (members: Members) => inWorkspace({ sink_id: id("snk"), ...members });
 const SINK_SHOWN = {
   format: oneOf("governd", "cloudevents", "ocsf"),
   filter: OBJECT,
@@ -265,11 +262,22 @@ const SUSPENSION = {
 /** Events that the daemon or a command records. */
 const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
 
-/** Changes of sinks. They are in the log of the workspace, and in that of the installation. */
-const SINK_CHANGE = { kind: "act", scopes: ["full"], effect: "none", erasedBy: [], group: "workspace" } as const;
+/** Changes of sinks. */
+const SINK_CHANGE = {
+  kind: "plain",
+  look: "never",
+  scopes: ["full"],
+  suspendable: false,
+  activity: false,
+  grows: "nothing",
+  overQuota: "accepted",
+  effect: "rows",
+  erasedBy: [],
+  group: "workspace",
+} as const;
 
 /** Reads of sinks, which are not recorded. */
-const SINK_READ = { kind: "report", scopes: ["full", "auditor"], effect: "none" } as const;
+const SINK_READ = { kind: "inspection", scopes: ["full", "auditor"], effect: "none" } as const;
 
 /** Events on behalf of accounts, keys and members. */
 const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
@@ -842,7 +850,7 @@ export const OPERATIONS = {
   "sink.read": { ...SINK_READ, input: takes<{ sinkId: string }>() },
   "sink.create": {
     ...SINK_CHANGE,
-    control: "create_sink",
+    grows: "history",
     input: takes<SinkRequest>(),
     ocsf: "entity.create",
     did: "made a sink",
@@ -854,14 +862,12 @@ export const OPERATIONS = {
         receiver: nullable(TEXT),
         ...SINK_SHOWN,
         start: either(COUNT, oneOf("now", "beginning")),
-        created_at: TIME,
         settings_digest: HASH,
       }),
     },
   },
   "sink.change": {
     ...SINK_CHANGE,
-    control: "change_sink",
     input: takes<{ sinkId: string; change: Partial<SinkSettings & SinkCredentials> }>(),
     ocsf: "entity.update",
     did: "changed a sink",
@@ -875,13 +881,12 @@ export const OPERATIONS = {
         filter: optional(SINK_SHOWN.filter),
         include_details: optional(FLAG),
         enabled: optional(FLAG),
-        settings_digest: HASH,
+        settings_digest: optional(HASH),
       }),
     },
   },
   "sink.rotate": {
     ...SINK_CHANGE,
-    control: "change_sink",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.update",
     did: "gave a sink new signing keys",
@@ -891,7 +896,6 @@ export const OPERATIONS = {
   },
   "sink.remove": {
     ...SINK_CHANGE,
-    control: "remove_sink",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.delete",
     did: "removed a sink",
@@ -901,7 +905,8 @@ export const OPERATIONS = {
   },
   "sink.test": {
     ...SINK_CHANGE,
-    control: "none",
+    look: "always",
+    effect: "none",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.other",
     did: "tested a sink",
@@ -1335,7 +1340,7 @@ type Looking<L extends string> = {
 export type OperationName = SingleName | CompositeName;
 
 /** Operations that a client can request and that are not composite. */
-type SingleName = OfKind<"plain" | "inspection" | "report" | "act">;
+type SingleName = OfKind<"plain" | "inspection" | "report">;
 
 /** Requests for several operations at once. */
 export type CompositeName = OfKind<"composite">;
@@ -1371,10 +1376,7 @@ export type DirectName = Looking<"never">;
 export type InspectionName = OfKind<"inspection">;
 
 /** Operations that the main thread runs and that are not recorded. */
-export type ReportName = OfKind<"report">;
-
-/** Operations that the main thread carries out as acts on the control database. */
-export type ActName = OfKind<"act">;
+type ReportName = OfKind<"report">;
 
 /** Operations that a client can request and that are recorded. */
 export type RecordedName = OfKind<"plain">;
@@ -1391,8 +1393,6 @@ const FACTS: Readonly<Record<keyof Rows, Facts>> = OPERATIONS;
 const NAMES = Object.keys(FACTS) as (keyof Rows)[];
 
 export const isReport = (name: OperationName): name is ReportName => FACTS[name].kind === "report";
-
-export const isAct = (name: OperationName): name is ActName => FACTS[name].kind === "act";
 
 export const isInspection = (name: OperationName): name is InspectionName => FACTS[name].kind === "inspection";
 
@@ -1442,7 +1442,7 @@ export function isSuspendable(name: OperationName): boolean {
 
 /** Whether an operation changes more than the audit trail. */
 export const changesSomething = (name: OperationName): boolean =>
-  isAct(name) || partsOf(name).some((part) => FACTS[part].effect !== "none");
+  partsOf(name).some((part) => FACTS[part].effect !== "none");
 
 /** Returns what an operation makes grow. */
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {

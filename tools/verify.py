@@ -122,16 +122,11 @@ audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], r
 audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
 audit.activity | kul | ok | n | {interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour" or "day", start_time: time, end_time: time}
-sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", created_at: time, settings_digest: hash}
-sink.create | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", created_at: time, settings_digest: hash}
-sink.change | kulcs | ok | w | {sink_id: snk_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest: hash}
-sink.change | kulcs | ok | i | {sink_id: snk_, sink_workspace_id: ws_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest: hash}
+sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", settings_digest: hash}
+sink.change | kulcs | ok | w | {sink_id: snk_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest?: hash}
 sink.rotate | kulc | ok | w | {sink_id: snk_, old_keys_until: time, settings_digest: hash}
-sink.rotate | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, old_keys_until: time, settings_digest: hash}
 sink.remove | kulc | ok | w | {sink_id: snk_, position: count or null}
-sink.remove | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_, position: count or null}
 sink.test | kulc | ok | w | {sink_id: snk_}
-sink.test | kulc | ok | i | {sink_id: snk_, sink_workspace_id: ws_}
 audit.prune | c | ok | o | {before_seq: count, before_time: time, events: count, export_digest: hash, kept: {events: count, events_digest: hash, versions: count, checkpoints: count, rows_digest: hash}}
 agent.list | kul | ok | o | {prefix~: text, contains?~: text, count: count}
 agent.read | kul | ok | a | {}
@@ -989,6 +984,7 @@ class Log:
         self.keys = []  # (seq, details) of events that name a sealing key
         self.control = []  # events about rows of control.db
         self.premises = Premises(not whole)
+        self.stating = []  # events that state rows of this file, with their details, None where these are gone
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
     def add(self, canonical, details_text, salt, stored_hash, row=None, later=tuple):
@@ -2024,7 +2020,7 @@ def check_indexes(db):
         require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
 
 
-OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation|sink|passkey)_(added|missing|changed|moved)$|act_changed$")
+OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation|passkey)_(added|missing|changed|moved)$|row_(added|missing|changed)$|operation_impossible$|act_changed$")
 
 
 class Findings:
@@ -2109,6 +2105,8 @@ def check_tables(db, trust, logs, filed, workspace):
             check_tiles(db, log.hashes)
     if not any(problem.code in LOG_CODES for problem in findings.problems):
         agents, tables = check_rows(db, log, history, findings)
+        with findings.section():
+            check_stated_rows(db, log)
     if not findings.tampered:
         with findings.section():
             check_wholes(db, log, history, agents, tables)
@@ -2122,6 +2120,8 @@ def check_tables(db, trust, logs, filed, workspace):
     by_key = by_key if trust.keys else None
     if db.execute("SELECT 1 FROM answers").fetchone():
         said += ". Not covered: answers (what a repeated request is answered)"
+    if db.execute("SELECT 1 FROM sink_positions").fetchone():
+        said += ". Not covered: sink_positions (how far each sink has come)"
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('search_texts', 'search_vectors') AND type = 'table'").fetchone():
         said += ". Not covered: search indexes (what a search finds, and in which order)"
     covered = [through for through in (anchored, by_key) if through is not None]
@@ -2157,6 +2157,8 @@ def read_log(db, trust, head):
         event = log.keep(*texts) if 0 <= seq < log.pruned else log.add(*texts, later=lambda: numbers_after(db, seq))
         operation, result, seq = event["operation"], event["result"], event["seq"]
         history[seq] = effect_of(event, details)
+        if operation in ROW_OPERATIONS and result == "ok":
+            log.stating.append((event, load_json(details) if details is not None else None))
         if result != "ok" or details is None:
             continue
         said = load_json(details)
@@ -2424,6 +2426,81 @@ def check_agent_rows(db, log, agents):
     missing = [agent for agent in log.heads if agent not in met]
     require(not missing, "content_missing", "the row of an agent that has events is gone", log.firsts.get(missing[0]) if missing else None)
     require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
+
+
+# Tables of rows that events state: the key, the columns that events state, and those of which they state a salted digest.
+ROW_TABLES = {
+    "sinks": ("id", "type format filter include_details start enabled created_seq", "settings_digest", "ca client_certificate secrets url"),
+}
+ROW_OPERATIONS = {"sink.create", "sink.change", "sink.rotate", "sink.remove"}
+ROW_INTEGERS, ROW_OPTIONAL = {"include_details", "enabled", "created_seq"}, {"ca", "client_certificate"}
+
+
+def row_changes(event, said):
+    """The rows that an event states: (table, key, kind, columns, the details that may have a digest)."""
+    operation, seq = event["operation"], event["seq"]
+    if operation == "sink.remove":
+        yield "sinks", said.get("sink_id"), "remove", {}, {}
+    elif operation.startswith("sink."):
+        row = {name: said[name] for name in ("format", "include_details", "enabled") if name in said}
+        row = {name: int(value) if isinstance(value, bool) else value for name, value in row.items()}
+        row |= {"filter": jcs(said["filter"])} if "filter" in said else {}
+        if operation == "sink.create":
+            row |= {name: jcs(said[name]) if name == "start" else said[name] for name in ("type", "start") if name in said} | {"created_seq": seq}
+        yield "sinks", said.get("sink_id"), "add" if operation == "sink.create" else "set", row, said
+
+
+def is_cell(name, value):
+    """Whether a column of these tables may have a value."""
+    if value is None:
+        return name in ROW_OPTIONAL
+    return type(value) is int if name in ROW_INTEGERS else type(value) is str and is_text(value)
+
+
+def stated_rows(log):
+    """The rows that the events leave, by table and key: (columns, digest, the last event). And whether some are unknown."""
+    rows, unknown = {table: {} for table in ROW_TABLES}, False
+    for event, said in log.stating:
+        seq = event["seq"]
+        if said is None:
+            unknown = True
+            continue
+        for table, key, kind, columns, given in row_changes(event, said):
+            _, names, named, _ = ROW_TABLES[table]
+            digest, own = given.get(named), rows[table]
+            whole = kind != "add" or columns.keys() == set(names.split()) and digest is not None
+            typed = isinstance(key, str) and all(is_cell(*column) for column in columns.items()) and isinstance(digest, (str, type(None)))
+            require(whole and typed, "details_malformed", f"seq {seq}: the details do not state the row that was changed", seq)
+            fits = (key in own) == (kind != "add")
+            require(fits or unknown, "operation_impossible", f"seq {seq}: the row of {table} was not there, or was there before", seq)
+            if kind == "remove":
+                own.pop(key, None)
+            elif kind == "add" or key in own:
+                before, known, _ = own.get(key, ({}, None, 0))
+                own[key] = before | columns, digest or known, seq
+    return rows, unknown
+
+
+def check_stated_rows(db, log):
+    """The rows that events state against those that are stored."""
+    expected, unknown = stated_rows(log)
+    for table, (key, names, _, bound) in ROW_TABLES.items():
+        columns = [key, *names.split(), *bound.split(), "salt"]
+        rows = [dict(zip(columns, row)) for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}")]
+        gone = [one for one in expected[table] if all(row[key] != one for row in rows)]
+        require(not gone, "row_missing", f"{table} {gone[:1]}: a row that an event states is gone", expected[table][gone[0]][2] if gone else None)
+        for row in rows:
+            stated, digest, seq = expected[table].get(row[key], (None, None, None))
+            require(stated is not None or unknown, "row_added", f"{table} {row[key]!r}: no event of the log states this row")
+            if stated is None:
+                continue
+            typed = all(is_cell(*column) for column in row.items())
+            same = typed and all(row[name] == value for name, value in stated.items())
+            require(same, "row_changed", f"{table} {row[key]}: the row is not as its events state it, last in seq {seq}", seq)
+            salt = bytes.fromhex(row["salt"]) if re.fullmatch("[0-9a-f]{32}", row["salt"], re.ASCII) else None
+            given = jcs({name: row[name] for name in bound.split()}).encode()
+            bound_as_said = salt is not None and sha256(salt, given) == digest
+            require(bound_as_said, "row_changed", f"{table} {row[key]}: {bound} do not have the digest that seq {seq} or an event before it states", seq)
 
 
 STORED_TREE = "the stored tree is not the one of the events"
@@ -2854,16 +2931,13 @@ def check_stored_keys(db, log):
         require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.
-CONTROL_SCHEMAS = {10: "11fc56698d7f0dd10a9c5f7548cd8b647c20cc76ac74dc503b960d060e5d3b27"}
+CONTROL_SCHEMAS = {10: "ff5532bc82bd02d566cd65314e9eddfe1485aeceb397329998c6fa0d056c9308"}
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
-SINK_COLUMNS = "workspace_id type format filter include_details start enabled created_at created_by"
 DIGESTED = {  # columns of which events state one digest
-    "sinks": ("settings_digest", "ca client_certificate secrets url"),
     "passkeys": ("credential_digest", "credential_id public_key"),
 }
 COVERED = {  # the columns of control.db that events cover
-    "sinks": f"id {SINK_COLUMNS} {DIGESTED['sinks'][1]}",
     "passkeys": f"id account_id rp_id created_at {DIGESTED['passkeys'][1]}",
     "workspaces": "id name created_by second_factor_since",
     "api_keys": "id " + KEY_COLUMNS,
@@ -2881,18 +2955,8 @@ def list_text(value):
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False) if isinstance(value, list) else value
 
 
-def canonical_text(value):
-    """A JSON text of control.db in canonical form."""
-    try:
-        return jcs(load_json(value)) if isinstance(value, str) else value
-    except (ValueError, RecursionError, Problem):
-        return "\0"
-
-
 def in_form(table, row):
-    """A row as it is compared: JSON of a sink in canonical form, with the digest of what events do not show."""
-    if table == "sinks":
-        row = row | {name: canonical_text(row[name]) for name in ("filter", "start") if name in row}
+    """A row as it is compared, with the digest of what events do not show."""
     if table in DIGESTED:
         name, columns = DIGESTED[table]
         row = row | {name: sha256(jcs({one: row.get(one) for one in columns.split()}).encode())}
@@ -2943,15 +3007,6 @@ def control_changes(event, said):
         yield "members", account, "set", {"role": said.get("role")}
     elif operation == "member.remove":
         yield "members", account, "remove", {}
-    elif operation.startswith("sink.") and "sink_workspace_id" not in said:  # else the log of the workspace states it
-        sink = columns("format settings_digest")
-        sink |= {name: int(said[name]) for name in ("include_details", "enabled") if name in said}
-        sink |= {"filter": jcs(said["filter"])} if "filter" in said else {}
-        if operation == "sink.create":
-            sink |= columns("type created_at", workspace_id=workspace, created_by=actor)
-            sink["start"] = jcs(said.get("start"))
-        kind = {"sink.create": "add", "sink.remove": "remove"}.get(operation, "set")
-        yield "sinks", said.get("sink_id"), kind, {} if kind == "remove" else sink
     elif operation == "account.add_passkey":
         yield "passkeys", said.get("passkey_id"), "add", columns("account_id created_at credential_digest", rp_id=said.get("host"))
     elif operation == "account.remove_passkey":
@@ -2961,7 +3016,7 @@ def control_changes(event, said):
 
 
 CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_workspace", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
-                      "member.join", "member.change", "member.remove", "sink.create", "sink.change", "sink.rotate", "sink.remove",
+                      "member.join", "member.change", "member.remove",
                       "account.add_passkey", "account.remove_passkey", "account.reset_password"}
 
 
@@ -3094,13 +3149,6 @@ def finish_act(rows, changes, act_workspace):
             update("links", said["id"], used_at=said["at"], used_by=said["by"])
         elif kind == "revokeInvitation":
             update("links", said["id"], revoked_at=said["at"])
-        elif kind == "addSink":
-            sink = {name: said.get(name) for name in ("id " + SINK_COLUMNS + " " + DIGESTED["sinks"][1]).split()}
-            insert("sinks", sink | as_stored(said))
-        elif kind == "changeSink":
-            update("sinks", said["id"], **as_stored(snake(said["set"])))
-        elif kind == "removeSink":
-            rows.pop(row_name("sinks", said["id"], None), None)
         elif kind == "addPasskey":
             insert("passkeys", said | {"workspace_id": act_workspace})
         elif kind == "removePasskey":
@@ -3110,12 +3158,6 @@ def finish_act(rows, changes, act_workspace):
                 rows.pop(name)
         else:
             require(kind in UNCOVERED_CHANGES, "act_changed", "pending_acts: a row does not have the form of an act")
-
-
-def as_stored(sink):
-    """Members of a sink as control.db stores them."""
-    text = {name: jcs(sink[name]) for name in ("filter", "start") if name in sink}
-    return sink | text | {name: int(sink[name]) for name in ("include_details", "enabled") if name in sink}
 
 
 # Changes of rows that no event states.
@@ -3182,7 +3224,7 @@ def check_control(db, logs, backup_time, again):
     pruned = f", {left_out} rows whose log is missing or not intact" if left_out else ""
     acts = sum(bool(event.changes) for log in logs.values() if log for event in beside_backup(log, backup_time))
     lag = f". {acts} acts since {backup_time} may be missing in it" if backup_time is not None else ""
-    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, progress of sinks, links of the operator{pruned}"
+    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
 
 
 def check_act(act, logs, rows, backup_time):
@@ -3214,7 +3256,7 @@ def check_act(act, logs, rows, backup_time):
         raise (problem if getattr(problem, "code", "event_malformed") != "event_malformed" else Tampered("act_changed", form)) from None
 
 
-PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation", "sinks": "sink", "passkeys": "passkey"}
+PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation", "passkeys": "passkey"}
 
 
 def row_problem(name, said, rows):

@@ -1,4 +1,4 @@
--- Who may use this daemon: workspaces with their API keys and sinks; people with their sessions, second factors and roles
+-- Who may use this daemon: workspaces with their API keys; people with their sessions, second factors and roles
 -- in workspaces.
 --
 -- Times are milliseconds since the Unix epoch. `…_by` names who did it as the audit log does: `cli`, `usr_…` or `key_…`.
@@ -44,27 +44,12 @@ CREATE TABLE api_keys (
 CREATE UNIQUE INDEX api_keys_by_digest ON api_keys (digest);
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace_id, created_at, id);
 
--- Receivers outside, to which the events of a workspace are delivered.
-CREATE TABLE sinks (
-  id                  TEXT    PRIMARY KEY,
-  workspace_id        TEXT    NOT NULL REFERENCES workspaces (id),
-  type                TEXT    NOT NULL,     -- webhook
-  url                 TEXT    NOT NULL,
-  format              TEXT    NOT NULL,     -- governd, cloudevents, ocsf
-  filter              TEXT    NOT NULL,     -- JSON: operations, results, agents; {} is all events
-  include_details     INTEGER NOT NULL,     -- 1: the details of events are delivered, too
-  start               TEXT    NOT NULL,     -- JSON: "now", "beginning", or the position of the first event
-  enabled             INTEGER NOT NULL,     -- 0: nothing is delivered
-  ca                  TEXT,                 -- PEM: what the receiver's certificate is checked with; NULL: as the system
-  client_certificate  TEXT,                 -- PEM
-  secrets             TEXT    NOT NULL,     -- JSON, encrypted with keys/sinks.key: the client's key, token, signing keys
-  created_at          INTEGER NOT NULL,     -- ms since the Unix epoch
-  created_by          TEXT    NOT NULL,
-  position            INTEGER,              -- the last event that was acknowledged; NULL before the first
-  delivered_at        INTEGER,              -- when that was, ms since the Unix epoch
-  last_error          TEXT                  -- JSON: at, message; NULL when the last delivery was acknowledged
+-- Which workspaces have sinks: only an index that wakes the delivery up, which then reads the workspace's file. It follows
+-- the files, and a workspace that is opened with sinks is added again.
+CREATE TABLE sink_workspaces (
+  workspace_id  TEXT    PRIMARY KEY,
+  changes       INTEGER NOT NULL  -- counts up with every change of the workspace's sinks
 ) STRICT;
-CREATE INDEX sinks_by_workspace ON sinks (workspace_id);
 
 -- A person.
 CREATE TABLE accounts (

@@ -120,7 +120,6 @@ const TABLES: Readonly<Record<ControlTable, TableFacts>> = {
   api_keys: { key: ["id"], made: "digest" },
   members: { key: ["workspace_id", "account_id"], made: "account", since: "joined_at" },
   links: { key: ["id"], made: "digest" },
-  sinks: { key: ["id"], made: "never" },
   passkeys: { key: ["id"], made: "never" },
 };
 

@@ -1,40 +1,31 @@
 /**
- * The actions of `governd sink`. They do what the API does, but on the data directory, beside a running daemon or
- * without one.
+ * The actions of `governd sink`: the operations of the API, on the data directory, beside a running daemon or without
+ * one.
  */
 import { readFileSync } from "node:fs";
 import { Validator } from "../api/validate.ts";
 import { type DataDirectory, workspaceFile } from "../core/datadir/layout.ts";
+import { sealKeySource } from "../core/datadir/seal-key.ts";
+import { wholeText } from "../core/long-text.ts";
 import { openWorkspaceReader } from "../core/writer/file.ts";
+import type { Job } from "../core/writer/job.ts";
+import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { Failure } from "../failure.ts";
-import { AllowedPlaces } from "../follow/sinks/allowed.ts";
-import { eventsBehind, testMessage } from "../follow/sinks/batch.ts";
-import { SinkFailed } from "../follow/sinks/config.ts";
-import { receiverOf } from "../follow/sinks/receivers.ts";
-import { RandomPool, systemClock } from "../ids.ts";
-import type { JsonObject } from "../json.ts";
+import { listSinks } from "../follow/sinks/stored.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { OperationInputs } from "../operations.ts";
+import { ControlDatabase } from "../ops/directory/database.ts";
+import { requireWorkspaceFile, withWriter } from "../ops/directory/journal.ts";
+import { noteSinks, sinkWorkspaces } from "../ops/directory/sink-index.ts";
 import { requireWorkspace } from "../ops/directory/workspaces.ts";
 import { askedOf, requestOf } from "../ops/sinks/asked.ts";
-import {
-  changeSink,
-  createSink,
-  recordTest,
-  removeSink,
-  rotateSink,
-  type SinkActParts,
-  type SinkDone,
-} from "../ops/sinks/rows/acts.ts";
-import { shownSink, sinkConfig, stateOf } from "../ops/sinks/rows/shown.ts";
-import { findSink, listSinks, SinkKey, type SinkRecord } from "../ops/sinks/rows/sinks.ts";
 import { ChangedSink, NewSink } from "../ops/sinks/schema.ts";
-import { Problem } from "../problem.ts";
+import { shownWithLag } from "../ops/sinks/shown.ts";
+import { jobOf, lookOf } from "../serve/threads/registry.ts";
 import { sinkPlaces } from "../sink.ts";
-import type { Connection } from "../store/connection.ts";
-import { ACTOR, administer, consult, dataDirectoryOf } from "./data-directory.ts";
+import type { Reader } from "../store/transaction.ts";
+import { consult, dataDirectoryOf, performSealed } from "./data-directory.ts";
 import type { Session } from "./session.ts";
-
-/** How long a test may take, ms. */
-const TEST_MS = 10_000;
 
 /** The options that describe a sink. */
 export interface SinkOptions {
@@ -55,121 +46,131 @@ export interface SinkOptions {
   without?: string[];
 }
 
-/** Returns one sink, the sinks of a workspace, or all, with their states; the oldest first. */
+/** A sink as the API shows it, and its workspace. */
+type Shown = Awaited<ReturnType<typeof shownWithLag>> & { workspace_id: string };
+/** The answer to a change. */
+type Changed = Omit<Shown, "lag"> & { audit_id: string | null; secret?: string; public_key?: string };
+
+/** Returns one sink, the sinks of a workspace, or all, with their states; the oldest of each workspace first. */
 export async function shownSinks(options: object, which: { id: string } | { workspaceId: string | undefined }) {
   const { directory } = dataDirectoryOf(options);
-  const sinks = await consult(options, ({ connection }) => {
-    if ("id" in which) return [requireSink(connection, which.id)];
-    if (which.workspaceId !== undefined) requireWorkspace(connection, which.workspaceId);
-    return listSinks(connection, which.workspaceId);
-  });
-  const found: ReturnType<typeof shown>[] = [];
-  for (const sink of sinks) found.push(shown(sink, await lagOf(directory, sink)));
+  const found: Shown[] = [];
+  for (const workspaceId of await workspacesOf(options, which)) {
+    await reading(directory, workspaceId, async (reader) => {
+      const sinks = (await listSinks(reader)).filter(({ id }) => !("id" in which) || id === which.id);
+      for (const sink of sinks) found.push({ ...(await shownWithLag(reader, sink)), workspace_id: workspaceId });
+    });
+  }
+  if ("id" in which && found.length === 0) throw noSink();
   return found;
 }
 
 /** Makes a sink. @throws {Failure} when the options are not valid */
-export const newSink = (session: Session, options: SinkOptions) =>
-  changing(session, options, async (parts, { connection }) => {
-    const workspaceId = options.workspace as string;
-    requireWorkspace(connection, workspaceId);
-    const { type, url, start } = options;
-    const from = start === undefined ? {} : { start: /^\d{1,15}$/.test(start) ? Number(start) : start };
-    const members = { ...(type && { type }), ...(url && { url }), ...from, ...membersOf(options, {}) };
-    const wanted = requestOf(new Validator(NewSink, "argument").parse(members as JsonObject));
-    return done(await createSink(parts, { actor: ACTOR, workspaceId }, wanted));
-  });
+export async function newSink(session: Session, options: SinkOptions): Promise<Changed> {
+  const workspaceId = options.workspace as string;
+  await consult(options, ({ connection }) => requireWorkspace(connection, workspaceId));
+  const { type, url, start } = options;
+  const from = start === undefined ? {} : { start: /^\d{1,15}$/.test(start) ? Number(start) : start };
+  const members = { ...(type && { type }), ...(url && { url }), ...from, ...membersOf(options, {}) };
+  const wanted = requestOf(new Validator(NewSink, "argument").parse(members as JsonObject));
+  return changed(await performed(session, options, workspaceId, "sink.create", wanted), workspaceId);
+}
 
 /** Changes those settings of a sink that the options name. */
-export const changedSink = (session: Session, id: string, options: SinkOptions) =>
-  changing(session, options, async (parts, { connection }) => {
-    const sink = requireSink(connection, id);
-    const members = { ...(options.url && { url: options.url }), ...membersOf(options, sink.filter as JsonObject) };
-    if (Object.keys(members).length === 0) throw new Failure("usage", "Name what to change: see --help.");
-    const asked = askedOf(new Validator(ChangedSink, "argument").parse(members as JsonObject));
-    return done(await changeSink(parts, actorOn(sink), id, asked));
-  });
+export async function changedSink(session: Session, sinkId: string, options: SinkOptions): Promise<Changed> {
+  const [sink] = await shownSinks(options, { id: sinkId });
+  const { workspace_id: workspaceId, filter } = sink as Shown;
+  const members = { ...(options.url && { url: options.url }), ...membersOf(options, filter as JsonObject) };
+  if (Object.keys(members).length === 0) throw new Failure("usage", "Name what to change: see --help.");
+  const change = askedOf(new Validator(ChangedSink, "argument").parse(members as JsonObject));
+  return changed(await performed(session, options, workspaceId, "sink.change", { sinkId, change }), workspaceId);
+}
 
 /** Gives a sink new signing keys. */
-export const rotatedSink = (session: Session, id: string, options: object) =>
-  changing(session, options, async (parts, { connection }) =>
-    done(await rotateSink(parts, actorOn(requireSink(connection, id)), id)),
-  );
+export async function rotatedSink(session: Session, sinkId: string, options: object): Promise<Changed> {
+  const workspaceId = await workspaceOf(options, sinkId);
+  return changed(await performed(session, options, workspaceId, "sink.rotate", { sinkId }), workspaceId);
+}
 
 /** Removes a sink. */
-export const removedSink = (session: Session, id: string, options: object) =>
-  changing(session, options, async (parts, { connection }) => {
-    const { sink, auditId } = await removeSink(parts, actorOn(requireSink(connection, id)), id);
-    return { id, deleted: 1, position: sink.position, audit_id: auditId };
-  });
+export async function removedSink(session: Session, sinkId: string, options: object) {
+  const [sink] = await shownSinks(options, { id: sinkId });
+  const { workspace_id: workspaceId, position } = sink as Shown;
+  const { audit_id } = await performed(session, options, workspaceId, "sink.remove", { sinkId });
+  return { id: sinkId, deleted: 1, position, audit_id: audit_id as string };
+}
 
 /** Sends a record to a sink from this process. */
-export const testedSink = (session: Session, id: string, options: object) =>
-  changing(session, options, async (parts, { connection }) => {
-    const { sink, auditId } = await recordTest(parts, actorOn(requireSink(connection, id)), id);
-    const config = sinkConfig(sink, parts.key);
-    const { allow, directory } = parts.places;
-    using receiver = receiverOf(config, { allowed: new AllowedPlaces(allow), directory, clock: systemClock });
-    const message = await receiver
-      .send(testMessage(config, systemClock()), AbortSignal.timeout(TEST_MS))
-      .catch((error) => {
-        if (error instanceof SinkFailed) return error.message;
-        throw error;
-      });
-    return { id, delivered: message === null, message, audit_id: auditId };
+export async function testedSink(session: Session, sinkId: string, options: object) {
+  const workspaceId = await workspaceOf(options, sinkId);
+  const tested = await performed(session, options, workspaceId, "sink.test", { sinkId });
+  return { id: sinkId, ...tested } as { id: string; delivered: boolean; message: string | null; audit_id: string };
+}
+
+const workspaceOf = async (options: object, id: string): Promise<string> =>
+  ((await shownSinks(options, { id }))[0] as Shown).workspace_id;
+
+/** Returns the workspaces in which to look for sinks. */
+const workspacesOf = (options: object, which: { id: string } | { workspaceId: string | undefined }) =>
+  consult(options, ({ connection }) => {
+    const workspaceId = "id" in which ? undefined : which.workspaceId;
+    if (workspaceId === undefined) return [...sinkWorkspaces(connection).keys()];
+    requireWorkspace(connection, workspaceId);
+    return [workspaceId];
   });
 
-/** Runs `work` on the sinks, and turns a problem into a failure for the command line. */
-async function changing<T>(
+/** Reads a workspace: its file, or what is on the libSQL server. */
+async function reading(directory: DataDirectory, workspaceId: string, work: (reader: Reader) => Promise<void>) {
+  if (directory.server !== null) {
+    return await withWriter(directory, sealKeySource(directory, null), workspaceId, (_, reader) => work(reader));
+  }
+  requireWorkspaceFile(directory, workspaceId);
+  using connection = openWorkspaceReader(workspaceFile(directory, workspaceId), workspaceId, directory.encryptionKey);
+  await work(connection);
+}
+
+type SinkOperation = "sink.create" | "sink.change" | "sink.rotate" | "sink.remove" | "sink.test";
+
+/** Performs an operation as the command line. Returns its answer. @throws {Failure} when it is refused */
+async function performed<N extends SinkOperation>(
   session: Session,
   options: object,
-  work: (parts: SinkActParts, control: { connection: Connection }) => Promise<T>,
-): Promise<T> {
+  workspaceId: string,
+  name: N,
+  input: OperationInputs[N],
+): Promise<JsonObject> {
   const { settings, directory } = dataDirectoryOf(options);
-  try {
-    return await administer(session, options, (_, acts) => {
-      const parts = { ...acts, random: new RandomPool(), key: new SinkKey(directory), places: sinkPlaces(settings) };
-      return work(parts, acts.control);
-    });
-  } catch (error) {
-    if (error instanceof Problem) throw new Failure("usage", error.message);
-    throw error;
-  }
+  const work = async (writer: WorkspaceWriter, reader: Reader) => {
+    const reply = await performSealed(session, writer, { operation: name, run: runOf(name, input) });
+    return { answer: reply?.answer, some: (await listSinks(reader)).length > 0 };
+  };
+  const site = { sinkKey: directory.sinkKey, places: sinkPlaces(settings) };
+  const { answer, some } = await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work, {
+    site: () => site,
+  });
+  // A running daemon learns of it.
+  using control = await ControlDatabase.openShared(directory, () => {});
+  await noteSinks(control, workspaceId, some);
+  if (answer?.kind === "json") return JSON.parse(wholeText(answer.body));
+  if (answer?.kind !== "problem") throw new Error(`${name} has no answer`);
+  throw new Failure(answer.code === "unavailable" ? "busy" : "usage", answer.detail);
 }
 
-function requireSink(connection: Connection, id: string): SinkRecord {
-  const sink = findSink(connection, id);
-  if (sink === undefined) throw new Failure("not_found", "There is no such sink. `governd sink list` lists all.");
-  return sink;
+/** Returns what performs an operation: of one that looks first, the look is within the transaction. */
+function runOf<N extends SinkOperation>(name: N, input: OperationInputs[N]): Job["run"] {
+  if (name !== "sink.test") return (...given) => jobOf({ name, input, principal: given[1].principal }).run(...given);
+  return async (reader, context) => {
+    // Only searches and verifications use the rest.
+    const rest = { indexes: undefined as never, queryEmbedder: null, openControl: null };
+    const found = (await lookOf(name)(reader, { ...context, ...rest }, input)) as JsonValue;
+    return await jobOf({ name, input, principal: context.principal }, found).run(reader, context);
+  };
 }
 
-const actorOn = ({ workspaceId }: SinkRecord) => ({ actor: ACTOR, workspaceId });
+const noSink = () => new Failure("not_found", "There is no such sink. `governd sink list` lists all.");
 
-const shown = (sink: SinkRecord, lag: number | null) => ({
-  ...shownSink(sink, { ...stateOf(sink), lag }),
-  workspace_id: sink.workspaceId,
-});
-
-function done({ sink, keys, auditId }: SinkDone & { auditId: string | null }) {
-  const { lag: _, ...others } = shown(sink, null);
-  return { ...others, ...keys, audit_id: auditId };
-}
-
-/** Returns the size of a sink's backlog, in events; null when the workspace's file cannot be read. */
-async function lagOf(directory: DataDirectory, sink: SinkRecord): Promise<number | null> {
-  const { workspaceId, position } = sink;
-  let connection: ReturnType<typeof openWorkspaceReader>;
-  try {
-    connection = openWorkspaceReader(workspaceFile(directory, workspaceId), workspaceId, directory.encryptionKey);
-  } catch {
-    return null; // `governd check` says why
-  }
-  try {
-    return await eventsBehind(connection, sink, position);
-  } finally {
-    connection.close();
-  }
-}
+const changed = ({ lag: _, ...answer }: JsonObject, workspaceId: string): Changed =>
+  ({ ...answer, workspace_id: workspaceId }) as unknown as Changed;
 
 /** Returns the options as members of a request's body. @param filter the sink's present filter */
 function membersOf(options: SinkOptions, filter: JsonObject): JsonObject {

@@ -10,7 +10,7 @@ import { sha256Hex } from "./hash.ts";
 import { canonicalJson } from "./jcs.ts";
 
 /** The tables of the control database that events cover. */
-export type ControlTable = "workspaces" | "api_keys" | "members" | "links" | "sinks" | "passkeys";
+export type ControlTable = "workspaces" | "api_keys" | "members" | "links" | "passkeys";
 
 /** The required content of a column; bytes as hex. */
 export type Stated = string | number | null;
@@ -83,17 +83,6 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
   ],
   change_role: ({ account_id: account, role }) => [change("members", account, "set", { role })],
   remove_member: ({ account_id: account }) => [change("members", account, "remove", {})],
-  create_sink: (details, event) =>
-    ofSink(details, "add", {
-      ...sinkColumns(details),
-      workspace_id: event.workspace_id,
-      type: details.type,
-      start: details.start === undefined ? undefined : canonicalJson(details.start),
-      created_at: timeOf(details.created_at),
-      created_by: event.actor,
-    }),
-  change_sink: (details) => ofSink(details, "set", sinkColumns(details)),
-  remove_sink: (details) => ofSink(details, "remove", {}),
   add_passkey: ({ passkey_id: id, ...details }) => [
     change("passkeys", id, "add", {
       account_id: details.account_id,
@@ -107,29 +96,6 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
     ended === true ? [change("passkeys", account, "clear", {})] : [],
 };
 
-/**
- * Returns the change of a sink. Events about sinks in the log of the installation change nothing, since the workspace's
- * log does.
- */
-const ofSink = (details: JsonObject, kind: RowChange["kind"], columns: Record<string, Member>): RowChange[] =>
-  "sink_workspace_id" in details ? [] : [change("sinks", details.sink_id, kind, columns)];
-
-const sinkColumns = ({ format, filter, include_details: withDetails, enabled, settings_digest }: JsonObject) => ({
-  format,
-  filter: filter === undefined ? undefined : canonicalJson(filter),
-  include_details: flagOf(withDetails),
-  enabled: flagOf(enabled),
-  settings_digest,
-});
-
-/** Returns a boolean as the control database stores it. */
-const flagOf = (flag: Member): Member => (typeof flag === "boolean" ? Number(flag) : flag);
-
-/**
- * The columns of a sink for which events state only this digest. `secrets` is encrypted, so it cannot be guessed from
- * the digest.
- */
-export const SINK_DIGESTED = ["ca", "client_certificate", "secrets", "url"] as const;
 /** The columns of a passkey for which its event states only this digest. */
 export const PASSKEY_DIGESTED = ["credential_id", "public_key"] as const;
 

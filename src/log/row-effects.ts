@@ -6,7 +6,7 @@
  * with the contents of the table's bound columns, and their salt is stored beside them.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { EventName, RowsOperation } from "../operations.ts";
+import type { RowsOperation } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
 import { isSalt, saltedDigest } from "./hash.ts";
 import { canonicalJson } from "./jcs.ts";
@@ -92,7 +92,7 @@ export function boundDigest(table: RowTable, contents: Cells): string | null {
 }
 
 /** What the events of each operation with the effect `rows` state. */
-const STATED: { readonly [N in RowsOperation]: Stated } & Partial<Record<EventName, Stated>> = {
+const STATED: { readonly [N in RowsOperation]: Stated } = {
   "sink.create": (details, { seq }) => {
     const { sink_id: id, type, start } = details;
     return [

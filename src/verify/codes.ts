@@ -136,12 +136,6 @@ const BY_CONCERN = {
     invitation_added: ["the control database has an invitation that no event created", ACCESS],
     invitation_missing: ["an invitation that an event created is gone; invitations are never deleted", ACCESS],
     invitation_changed: ["an invitation is not as the events left it", ACCESS],
-    sink_added: ["the control database has a sink that no event created", ACCESS],
-    sink_missing: ["a sink is gone although no event removed it", ACCESS],
-    sink_changed: [
-      "a sink is not as the events left it: where to or what it delivers, whether it is on, or its secrets were changed",
-      ACCESS,
-    ],
     passkey_added: ["the control database has a passkey that no event added", ACCESS],
     passkey_missing: ["a passkey is gone although no event removed it", ACCESS],
     passkey_changed: ["a passkey is not what the event that added it says", ACCESS],

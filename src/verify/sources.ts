@@ -135,6 +135,7 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
   const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
   await nameEvents(connection, result.report.problems);
   const open = (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
+  if (await hasPositions(connection)) open.push(POSITIONS_NOT_COVERED);
   if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
   if (found.prunedBefore > 0) {
     result.report.prunings = await pruningsOf(connection);
@@ -181,6 +182,12 @@ export async function verifyWorkspaceAndFile(
 }
 
 const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
+
+const POSITIONS_TABLE = "sink_positions";
+const POSITIONS_NOT_COVERED = "sink_positions: how far each sink has come";
+
+const hasPositions = async (reader: Reader): Promise<boolean> =>
+  (await reader.get(`SELECT 1 FROM ${POSITIONS_TABLE} LIMIT 1`)) !== undefined;
 
 const SEARCH_NOT_COVERED = "search indexes: what a search finds, and in which order";
 

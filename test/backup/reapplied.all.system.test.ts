@@ -24,13 +24,11 @@ import { Administration } from "../../src/ops/directory/administration.ts";
 import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import { listKeys } from "../../src/ops/directory/keys.ts";
 import { findInstallation } from "../../src/ops/directory/workspaces.ts";
-import { changeSink, createSink, removeSink } from "../../src/ops/sinks/rows/acts.ts";
-import { listSinks } from "../../src/ops/sinks/rows/sinks.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { governd } from "../cli/governd.ts";
 import { GOVERND, startGovernd } from "../cli/governd-process.ts";
-import { SINK_WISH, sinkParts, withParts } from "../corpus/control-base.ts";
+import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
 import { SEED } from "../seed.ts";
@@ -164,33 +162,6 @@ compared("what the logs state is in force after a restore, and nothing else", as
   expect(stateOf(dataDirectory(dataDir), id)).toEqual({ ...expected, members });
   expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
   expect(await statusOf(dataDir, keys)).toEqual(STATUSES);
-});
-
-compared("of a sink is restored what events show, and one of which they have a digest alone is left out", async () => {
-  using home = temporaryDirectory();
-  const source = ensureDataDirectory(home.join("data"));
-  const early = home.join("early.db");
-  const sinks = await withParts(source, async (parts) => {
-    const { workspaceId } = (await operator(parts).createWorkspace("late")).record;
-    const own = sinkParts(parts, source);
-    const by = { actor: "cli", workspaceId };
-    const make = async () => (await createSink(own, by, SINK_WISH)).sink.id;
-    const ids = { off: await make(), moved: await make(), removed: await make() };
-    copyDatabase(source.control, early, null);
-    await changeSink(own, by, ids.off, { enabled: false, filter: { agents: ["b", "a"] } });
-    await changeSink(own, by, ids.moved, { url: "https://siem.example.org/moved" });
-    await removeSink(own, by, ids.removed);
-    return { ...ids, late: await make() };
-  });
-  await filesReleased(source.root);
-  const path = await withControl(await backup(source, home.join("backups")), early);
-  const dataDir = home.join("restored");
-  const { rows_left_out } = await restore(path, dataDir);
-  expect(rows_left_out.map(({ id }) => id).sort()).toEqual([sinks.moved, sinks.late].sort());
-  using control = ControlDatabase.open(dataDirectory(dataDir));
-  const [left, ...others] = listSinks(control.connection);
-  expect([left?.id, left?.enabled, left?.filter, others]).toEqual([sinks.off, false, { agents: ["b", "a"] }, []]);
-  expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
 });
 
 compared("of the restored rows none may be as it was before the acts", async () => {

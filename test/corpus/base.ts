@@ -13,6 +13,7 @@ import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { bodyOf } from "../support/open-workspace.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 export const OTHER_ID = "ws_01h455vb4pex5vsknk084sn02r";
@@ -101,7 +102,11 @@ async function openLife(database: string, sealFile: string, keyFile: string, id:
   const connection = openWorkspaceFile(database);
   const sealer = new WorkspaceSealer({ keyring, file: sealFile });
   await sealer.load(connection);
-  return new Life(connection, new WorkspaceWriter(connection, { sealer }));
+  const site = {
+    sinkKey: join(dirname(keyFile), "sinks.key"),
+    places: { allow: ["siem.example.org"], directory: null },
+  };
+  return new Life(connection, new WorkspaceWriter(connection, { sealer, site: () => site }));
 }
 
 /**
@@ -140,6 +145,8 @@ export async function makeBase(
   // Full tiles, so that they can be tampered with.
   for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`, i % 7 > 2 ? {} : ENDING);
   await life.writer.seal();
+  await makeSinks(life);
+  await life.writer.seal();
   writeFileSync(places.json, await life.export("json"));
   writeFileSync(places.ndjson, await life.export("ndjson"));
   const receipt = await life.perform("audit.receipt", { eventId: written.auditId ?? "" });
@@ -154,7 +161,27 @@ export async function makeBase(
   closeLife(other);
   for (const database of [places.database, places.otherDatabase]) await passed(dirname(database));
   rmSync(keyFile);
+  rmSync(join(root, "sinks.key"));
   return places;
+}
+
+/** The settings of a new webhook. */
+export const SINK_WISH = {
+  ...({ type: "webhook", url: "https://siem.example.org/t0ken", format: "ocsf", start: "now" } as const),
+  ...{ filter: { results: ["blocked"], agents: ["a"] }, includeDetails: false, enabled: true },
+  ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
+};
+
+/** Makes two sinks, which are changed, and one that is removed. */
+async function makeSinks(life: Life): Promise<void> {
+  const made = async (more: Partial<OperationInputs["sink.create"]> = {}): Promise<string> =>
+    bodyOf(await life.perform("sink.create", { ...SINK_WISH, ...more })).id;
+  const [first, second, third] = [await made(), await made({ start: "beginning", token: "t0ken" }), await made()];
+  const change = { enabled: false, filter: { operations: ["data.write"] } };
+  await life.perform("sink.change", { sinkId: first, change });
+  await life.perform("sink.change", { sinkId: second, change: { url: "https://siem.example.org/another" } });
+  await life.perform("sink.rotate", { sinkId: second });
+  await life.perform("sink.remove", { sinkId: third });
 }
 
 function closeLife({ connection, writer }: Life): void {

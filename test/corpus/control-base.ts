@@ -24,8 +24,6 @@ import { act, INSTALLATION } from "../../src/ops/directory/acts.ts";
 import { Administration } from "../../src/ops/directory/administration.ts";
 import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import { fileJournal, type WorkspaceJournal } from "../../src/ops/directory/journal.ts";
-import { changeSink, createSink, removeSink, rotateSink, type SinkActParts } from "../../src/ops/sinks/rows/acts.ts";
-import { SinkKey, storeProgress } from "../../src/ops/sinks/rows/sinks.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { AuthenticatorByHand } from "../account/authenticator-by-hand.ts";
@@ -71,7 +69,7 @@ export async function withParts<T>(
 
 export async function makeControlBase(root: string): Promise<ControlBase> {
   const directory = ensureDataDirectory(join(root, "data"));
-  const made = await withParts(directory, (parts) => fillControl(parts, directory));
+  const made = await withParts(directory, (parts) => fillControl(parts));
   const pending = { root: join(root, "pending"), before: join(root, "before.db"), after: join(root, "after.db") };
   const base = { ...made, root: directory.root, directory, pending };
   cpSync(directory.root, pending.root, { recursive: true });
@@ -80,7 +78,7 @@ export async function makeControlBase(root: string): Promise<ControlBase> {
 }
 
 /** Performs acts that leave a row of every kind. */
-export async function fillControl(parts: AccountParts, directory: DataDirectory) {
+export async function fillControl(parts: AccountParts) {
   const { control, ids } = parts;
   const account = (name: string, totpSince: number | null = null): string => {
     const id = ids.next("usr");
@@ -128,7 +126,6 @@ export async function fillControl(parts: AccountParts, directory: DataDirectory)
   await setOperator(parts, people.member, false, "cli");
   for (const person of [founder, people.member]) signedIn(control.connection, person);
   for (const person of [founder, people.member]) byIssuer(control.connection, person, workspaceId);
-  await makeSinks(parts, directory, founder, workspaceId);
   await makePasskeys(parts, people);
   return {
     ...{ workspaceId, otherId: other.workspace.id, people },
@@ -138,45 +135,6 @@ export async function fillControl(parts: AccountParts, directory: DataDirectory)
     },
     invitations: { used: used.link.id, open: open.link.id, withdrawn: withdrawn.link.id },
   };
-}
-
-/** Returns what acts on sinks need. */
-export const sinkParts = (parts: AccountParts, directory: DataDirectory): SinkActParts => ({
-  ...parts,
-  key: new SinkKey(directory),
-  places: { allow: ["siem.example.org"], directory: null },
-});
-
-/** The settings of a new webhook. */
-export const SINK_WISH = {
-  ...({ type: "webhook", url: "https://siem.example.org/t0ken", format: "ocsf", start: "now" } as const),
-  ...{ filter: { results: ["blocked"], agents: ["a"] }, includeDetails: false, enabled: true },
-  ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
-};
-
-/** Makes two sinks, which are changed, and one that is removed. */
-async function makeSinks(
-  parts: AccountParts,
-  directory: DataDirectory,
-  actor: string,
-  workspaceId: string,
-): Promise<void> {
-  const own = sinkParts(parts, directory);
-  const by = { actor, workspaceId };
-  const [first, second, third] = [
-    await createSink(own, by, SINK_WISH),
-    await createSink(own, by, { ...SINK_WISH, start: "beginning" }),
-    await createSink(own, by, SINK_WISH),
-  ];
-  await changeSink(own, by, first.sink.id, { enabled: false, filter: { operations: ["data.write"] } });
-  await changeSink(own, by, second.sink.id, { url: "https://siem.example.org/another", includeDetails: true });
-  await rotateSink(own, by, second.sink.id);
-  await removeSink(own, by, third.sink.id);
-  storeProgress(parts.control.connection, second.sink.id, {
-    position: 1,
-    deliveredAt: 1,
-    lastError: { at: 1, message: "m" },
-  });
 }
 
 /** Makes a passkey for each of two people, one that is removed, and one that a new password ends. */

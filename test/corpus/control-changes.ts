@@ -24,7 +24,6 @@ const PREFIX: Record<string, string> = {
   api_keys: "key",
   members: "member",
   links: "invitation",
-  sinks: "sink",
   passkeys: "passkey",
 };
 

@@ -464,8 +464,7 @@ describe("an unfinished act", () => {
 
 /** The changes of rows that events state. */
 type StatedChange =
-  | `add${"Workspace" | "Key" | "Member" | "Link" | "Sink" | "Passkey"}`
-  | `${"change" | "remove"}Sink`
+  | `add${"Workspace" | "Key" | "Member" | "Link" | "Passkey"}`
   | `${"removePasskey" | "dropPasskeys"}`
   | `${"replace" | "limit" | "revoke"}Key`
   | `${"setRole" | "removeMember" | "takeLink" | "revokeInvitation" | "requireSecondFactor"}`;
@@ -485,7 +484,7 @@ describe("honest", () => {
     const { code, out } = await governd(["verify", base.root]);
     expect([code, out]).toEqual([
       0,
-      expect.stringContaining("2 workspaces, 5 keys, 3 members, 4 invitations, 2 sinks, 2 passkeys, intact"),
+      expect.stringContaining("2 workspaces, 5 keys, 3 members, 4 invitations, 2 passkeys, intact"),
     ]);
     expect(out).toContain("not covered: sessions");
     const alone = await governd(["verify", workspaceFile(base.directory, base.workspaceId)]);

@@ -16,6 +16,7 @@ import { newestSeal, replaceNote } from "../../src/core/rows/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { OperationRequest, Principal } from "../../src/core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { NO_SITE } from "../../src/core/writer/site.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
@@ -116,7 +117,13 @@ class Life {
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
-    const parts = { ...context, versions: new Versions(this.connection), openControl: null, queryEmbedder: null };
+    const parts = {
+      ...context,
+      site: NO_SITE,
+      versions: new Versions(this.connection),
+      openControl: null,
+      queryEmbedder: null,
+    };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
   }
 
@@ -153,7 +160,7 @@ export async function makeEverything(root: string): Promise<Everything> {
   const data = ensureDataDirectory(join(root, "first"));
   mkdirSync(join(root, "papers"));
   const made = new Making(root, data);
-  const { workspaceId: main, otherId: pruned } = await withParts(data, (parts) => fillControl(parts, data));
+  const { workspaceId: main, otherId: pruned } = await withParts(data, (parts) => fillControl(parts));
   made.main = main;
   made.pruned = pruned;
   await made.accounts();
@@ -234,10 +241,6 @@ class Making implements Everything {
         };
         const actor = eventFacts(operation)?.actors === "c" ? "cli" : account;
         await recordInInstallation(parts, { operation, actor, details: event } as never);
-      }
-      for (const operation of EVENT_NAMES.filter((name) => name.startsWith("sink."))) {
-        const details = exampleDetails(operation, ({ chain }) => chain === "installation");
-        await recordInInstallation(parts, { operation, actor: account, details } as never);
       }
       this.installation = findInstallation(parts.control.connection)?.id ?? "";
     });

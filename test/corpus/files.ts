@@ -194,7 +194,7 @@ function inControl(directory: DataDirectory, ...statements: string[]): void {
 }
 
 function withoutRows(directory: DataDirectory, id: string): void {
-  const own = ["api_keys", "members", "links", "sinks", "issued_roles"].map(
+  const own = ["api_keys", "members", "links", "issued_roles"].map(
     (table) => `DELETE FROM ${table} WHERE workspace_id = '${id}'`,
   );
   inControl(directory, ...own, `DELETE FROM workspaces WHERE id = '${id}'`);

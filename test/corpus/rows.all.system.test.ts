@@ -59,6 +59,14 @@ const ROWS: Record<string, { one: string; other: string; columns: string[] }> = 
   tiles: { one: "level = 0", other: "level = 1", columns: ["level", "tile", "hashes"] },
   seal_keys: { one: "announced_seq = 0", other: "1", columns: ["announced_seq", "verifier_key"] },
   seals: { one: "id = 1", other: "id = 2", columns: ["size", "note"] },
+  sinks: {
+    one: "enabled = 0",
+    other: "enabled = 1",
+    columns: [
+      ...["id", "type", "format", "filter", "include_details", "start", "enabled", "created_seq"],
+      ...["url", "ca", "client_certificate", "secrets", "salt"],
+    ],
+  },
   head: { one: "one = 1", other: "1", columns: ["workspace_id", "format", "seq", "hash"] },
 };
 
@@ -158,6 +166,10 @@ const CODES: Record<string, string> = {
   "entries.written_seq moved far": "content_orphan",
   "checkpoints.agent emptied": "content_orphan",
   "checkpoints.agent taken from another row": "content_orphan",
+  sinks: "row_changed",
+  "sinks.id": "row_missing",
+  "sinks removed": "row_missing",
+  "sinks all removed": "row_missing",
   head: "head_mismatch",
   "head.workspace_id": "wrong_workspace",
 };

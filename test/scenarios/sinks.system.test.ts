@@ -75,7 +75,6 @@ scenarios(
         include_details: false,
         enabled: false,
         start: "now",
-        created_at: TIME,
         settings_digest: HASH,
       }),
     },

@@ -14,6 +14,7 @@ import type { OperationRequest, Reply } from "../../src/core/writer/contract.ts"
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
 import { recordingJob } from "../../src/core/writer/job.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { NO_SITE } from "../../src/core/writer/site.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { sha256Hex } from "../../src/log/hash.ts";
 import { verifierKey } from "../../src/log/note.ts";
@@ -189,6 +190,7 @@ class Simulation {
       fullTextFrom: 300_000,
       embeddings: null,
       quota: null,
+      site: NO_SITE,
       answerBytes: 0,
       sealing: { sealsDir: "", key: this.#sealKey, intervalMs: 20_000 },
       open: AMPLE,

@@ -15,5 +15,6 @@ export const sinkWith = (more: Partial<SinkConfig> & Pick<SinkConfig, "workspace
   token: null,
   signing: [],
   start: "beginning",
+  createdSeq: 0,
   ...more,
 });

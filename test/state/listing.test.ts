@@ -8,6 +8,7 @@ import { Versions } from "../../src/core/rows/events.ts";
 import { entryFilter } from "../../src/core/rows/listing/filter.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
+import { NO_SITE } from "../../src/core/writer/site.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
@@ -132,7 +133,16 @@ async function pageOf<N extends "data.list" | "data.query">(
   const nowMs = Date.UTC(2026, 0, 2);
   const indexes = new SearchIndexes(0);
   const versions = new Versions(connection);
-  const context = { workspaceId, principal, nowMs, indexes, versions, openControl: null, queryEmbedder: null };
+  const context = {
+    workspaceId,
+    principal,
+    nowMs,
+    indexes,
+    versions,
+    site: NO_SITE,
+    openControl: null,
+    queryEmbedder: null,
+  };
   const found = (await lookOf(name)(connection, context, input)) as JsonValue;
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);

@@ -1,4 +1,6 @@
 /** The options of a pool of workspace threads in tests, except those that each test states. */
+
+import { NO_SITE } from "../../src/core/writer/site.ts";
 import { AMPLE } from "../../src/serve/threads/descriptors.ts";
 import type { PoolOptions } from "../../src/serve/threads/pool.ts";
 
@@ -21,6 +23,7 @@ export function poolOptions(
     encryptionKey: null,
     server: null,
     quota: null,
+    site: NO_SITE,
     answerBytes: 0,
     clockOffsetMs: 0,
     searchMemoryBytes: SEARCH_MEMORY_BYTES,

@@ -5,12 +5,12 @@ import { sealingKey } from "../../core/rows/seals.ts";
 import { WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { Failure, systemCode } from "../../failure.ts";
+import { listSinks, type StoredSink } from "../../follow/sinks/stored.ts";
 import { isFromFuture } from "../../ids.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { FactorKey } from "../../ops/accounts/factor-key.ts";
 import { CONTROL_SCHEMA } from "../../ops/directory/database.ts";
 import { listLogs } from "../../ops/directory/workspaces.ts";
-import { listSinks, type SinkRecord } from "../../ops/sinks/rows/sinks.ts";
 import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
@@ -33,7 +33,7 @@ interface DatabasesChecked {
   /** The public keys that the workspaces name for their seals, by workspace. */
   sealingKeys: Map<string, Uint8Array>;
   /** The sinks of all workspaces. */
-  sinks: readonly SinkRecord[];
+  sinks: readonly StoredSink[];
 }
 
 /** The result for one database. */
@@ -66,7 +66,6 @@ export async function checkDatabases(
   const named = new Set<string>();
   let [isNamed, isNode] = [false, false];
   let unreadable = 0;
-  let sinks: readonly SinkRecord[] = [];
   const control = await checkFile(directory.control, directory, newest.control, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
     isNamed = true;
@@ -74,7 +73,6 @@ export async function checkDatabases(
     // An older schema may lack tables.
     if (schemaVersion(connection) !== newest.control) return;
     unreadable = new FactorKey(directory).unreadable(connection);
-    sinks = listSinks(connection);
   });
   if (unreadable > 0) {
     const message = `the key does not decrypt the authenticator's secret of ${count(unreadable, "account")}: restore the key from a backup`;
@@ -84,10 +82,11 @@ export async function checkDatabases(
   // A node has copies of those workspaces only that it has served.
   const ids = [...(isNode ? present : named.union(present))].sort();
   const sealingKeys = new Map<string, Uint8Array>();
+  const sinks: StoredSink[] = [];
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
-    const found = await checkWorkspace(directory, id, newest.workspace, sealingKeys, nowMs);
+    const found = await checkWorkspace(directory, id, { newest: newest.workspace, sealingKeys, sinks }, nowMs);
     const checked = isNode ? withRemedy(found) : found;
     workspaces.push(checked);
     if (!isNamed || named.has(id)) continue;
@@ -122,12 +121,11 @@ function withRemedy(checked: Checked): Checked {
   return { ...checked, findings };
 }
 
-/** Adds the key that the workspace names for its seals to `sealingKeys`. */
+/** Adds the key that the workspace names for its seals to `sealingKeys`, and its sinks to `sinks`. */
 async function checkWorkspace(
   directory: DataDirectory,
   id: string,
-  newest: number,
-  sealingKeys: Map<string, Uint8Array>,
+  { newest, sealingKeys, sinks }: { newest: number; sealingKeys: Map<string, Uint8Array>; sinks: StoredSink[] },
   nowMs: number,
 ): Promise<Checked> {
   const path = workspaceFile(directory, id);
@@ -135,14 +133,17 @@ async function checkWorkspace(
     return unread("the control database names this workspace, but its file is missing: restore it from a backup", path);
   }
   let latest = "";
+  let own: StoredSink[] = [];
   const checked = await checkFile(path, directory, newest, async (connection) => {
     if (readHead(connection).workspaceId !== id) {
       throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
     }
     const key = await sealingKey(connection);
     if (key !== null) sealingKeys.set(id, parseVerifierKey(key).publicKey);
+    own = await listSinks(connection);
     latest = connection.value<string>("SELECT max(timestamp) FROM events") ?? "";
   });
+  sinks.push(...own);
   if (!isFromFuture(Date.parse(latest), nowMs)) return checked;
   const message = `it has events with times that have not come, up to ${latest}: the clock was ahead when they were recorded. Retention counts from these times`;
   return { ...checked, findings: [...checked.findings, finding("database", "warning", message, path)] };

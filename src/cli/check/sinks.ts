@@ -2,17 +2,16 @@
 import { accessSync, constants } from "node:fs";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { systemReason } from "../../failure.ts";
+import { SinkKey, type StoredSink } from "../../follow/sinks/stored.ts";
 import { showTime } from "../../ids.ts";
-import { KeyUnusable } from "../../ops/directory/secret-key.ts";
-import { isAllowed } from "../../ops/sinks/rows/acts.ts";
-import { SinkKey, type SinkRecord } from "../../ops/sinks/rows/sinks.ts";
+import { isAllowed } from "../../ops/sinks/checks.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { sinkPlaces } from "../../sink.ts";
 import { count } from "../terminal.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** Checks the sinks of all workspaces, and the directory of their files. */
-export function checkSinks(sinks: readonly SinkRecord[], directory: DataDirectory, settings: Settings): Finding[] {
+export function checkSinks(sinks: readonly StoredSink[], directory: DataDirectory, settings: Settings): Finding[] {
   const places = sinkPlaces(settings);
   const enabled = sinks.filter((sink) => sink.enabled);
   const findings: Finding[] = [...unreadable(sinks, directory), ...unwritable(places.directory)];
@@ -27,22 +26,12 @@ export function checkSinks(sinks: readonly SinkRecord[], directory: DataDirector
   return [finding("sinks", "ok", `${count(enabled.length, "sink")} of ${sinks.length} deliver, and none failed last`)];
 }
 
-function unreadable(sinks: readonly SinkRecord[], directory: DataDirectory): Finding[] {
+function unreadable(sinks: readonly StoredSink[], directory: DataDirectory): Finding[] {
   const key = new SinkKey(directory);
-  const lost = sinks.filter((sink) => !canRead(key, sink)).length;
+  const lost = sinks.filter((sink) => !key.reads(sink)).length;
   if (lost === 0) return [];
   const message = `the key does not decrypt the secrets of ${count(lost, "sink")}: restore the key from a backup`;
   return [finding("sinks", "problem", message, directory.sinkKey)];
-}
-
-function canRead(key: SinkKey, sink: SinkRecord): boolean {
-  try {
-    key.decrypt(sink);
-    return true;
-  } catch (error) {
-    if (error instanceof KeyUnusable) return false;
-    throw error;
-  }
 }
 
 function unwritable(path: string | null): Finding[] {

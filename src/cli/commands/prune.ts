@@ -16,11 +16,10 @@ import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
 import { requireRecorded } from "../../ops/directory/journal.ts";
-import { listSinks } from "../../ops/sinks/rows/sinks.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
-import { consult, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
+import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, settingsOf } from "../session.ts";
 
 interface PruneOptions {
@@ -105,8 +104,7 @@ const holdDays = (options: object): number => settingsOf(options).sink_hold_days
 /** Returns the events that the workspace's sinks have not delivered and may still need; null for none. */
 async function heldForSinks(options: PruneOptions, reader: Reader): Promise<Hold | null> {
   const days = holdDays(options);
-  const sinks = await consult(options, ({ connection }) => listSinks(connection, options.workspace));
-  return days === 0 ? null : await holdOf(reader, sinks, systemClock() - days * DAY_MS);
+  return days === 0 ? null : await holdOf(reader, systemClock() - days * DAY_MS);
 }
 
 /**

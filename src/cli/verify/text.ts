@@ -62,8 +62,8 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
 
 /** Returns how many rows of the control database agree with the logs. */
 function agreement(agreeing: NonNullable<SourceResult["agreeing"]>): string {
-  const { sinks, passkeys, ...usual } = agreeing;
-  const shown = { ...usual, ...(sinks > 0 && { sinks }), ...(passkeys > 0 && { passkeys }) };
+  const { passkeys, ...usual } = agreeing;
+  const shown = { ...usual, ...(passkeys > 0 && { passkeys }) };
   const counts = Object.entries(shown).map(([table, rows]) => count(rows, ROW_NAMES[table as ControlTable]));
   return `as the logs say: ${counts.join(", ")}`;
 }

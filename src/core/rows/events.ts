@@ -35,13 +35,6 @@ export async function headOf(reader: Reader): Promise<number> {
   return (await reader.value<number>("SELECT seq FROM head")) as number;
 }
 
-/** Returns the position of the event that recorded the creation of a sink; undefined when there is none. */
-export async function seqOfSinkCreation(reader: Reader, id: string): Promise<number | undefined> {
-  const sql =
-    "SELECT seq FROM events WHERE agent_id IS NULL AND operation = 'sink.create' AND details ->> '$.sink_id' = ? ORDER BY agent_seq DESC";
-  return await reader.value<number>(sql, [id]);
-}
-
 /** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
 export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE seq = ? AND id = ?";

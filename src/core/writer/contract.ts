@@ -6,7 +6,7 @@ import { type AgentLimit, isWithin } from "../../agent-id.ts";
 import type { JsonObject } from "../../json.ts";
 import { type AuditResult, SYSTEM } from "../../log/event.ts";
 import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
-import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../../operations.ts";
+import type { AccountEventName, EventName, OperationInputs, OperationName } from "../../operations.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import type { Freshness } from "../../screen/retention.ts";
 import type { TrailFilter } from "../../trail-filter.ts";
@@ -70,7 +70,7 @@ export interface WorkspaceEvent {
    * is not known before.
    */
   id?: string;
-  operation: AccountEventName | ActName | "account.link" | "account.require_issuer";
+  operation: AccountEventName | "account.link" | "account.require_issuer";
   /** `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody is authenticated. */
   actor: string;
   /** `ok` when absent. */

@@ -59,6 +59,9 @@ export class OutOfDate extends Problem {
   }
 }
 
+/** There is nothing to change, so nothing is recorded. The message is the body of the answer, JSON. */
+export class NothingChanged extends Error {}
+
 /** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
 export function recordingJob(workspaceId: string, { id, operation, actor, result, details }: WorkspaceEvent): Job {
   const principal: Principal = { actor, workspaceId, scope: "full", agents: null };

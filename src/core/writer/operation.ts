@@ -33,6 +33,7 @@ import type { StoredSeal } from "../rows/seals.ts";
 import type { QueryEmbedder } from "../rows/search.ts";
 import type { SearchIndexes } from "../rows/search-indexes.ts";
 import type { Answer, Principal } from "./contract.ts";
+import type { Site } from "./site.ts";
 
 /** The context of one operation. */
 export interface Context {
@@ -48,6 +49,7 @@ export interface Context {
   readonly ids: IdSource;
   /** Returns the salt of a new digest, hex. */
   newSalt(): string;
+  readonly site: Site;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
   /** Writes the heads of agents that earlier events of the transaction changed, for queries that read them. */
@@ -133,6 +135,7 @@ export interface LookContext {
   readonly workspaceId: string;
   readonly principal: Principal;
   readonly nowMs: number;
+  readonly site: Site;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
   /** The known ids of events, for this connection. */

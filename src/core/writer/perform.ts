@@ -6,6 +6,7 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { newSalt } from "../../log/hash.ts";
 import { fingerprintOf, formatVerifierKey, type VerifierKey } from "../../log/note.ts";
+import type { RowTableName } from "../../log/row-effects.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { isLogEmpty } from "../../store/closing.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -20,6 +21,7 @@ import { type Job, JobFailed, type Preparation } from "./job.ts";
 import { answered } from "./operation.ts";
 import { Recorder } from "./recorder.ts";
 import { once } from "./retries.ts";
+import { NO_SITE, type Site } from "./site.ts";
 import { explainFailure, SERVER_UNREACHABLE } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
 import { Transactions } from "./transactions.ts";
@@ -42,6 +44,10 @@ export interface WriterOptions {
   slice?: TimeSlice;
   /** Returns the most bytes of answers that may be stored for retries; 0 for no limit. */
   answerBytes?: () => number;
+  /** The installation's settings and files that operations need; by default none. */
+  site?: () => Site;
+  /** Called with the tables of rows that a transaction has changed, when it is on disk, and after others have written. */
+  onRows?: (tables: ReadonlySet<RowTableName>) => void;
   /** Called with the new head of the log when it is on disk. */
   onHead?: (head: Head) => void;
 }
@@ -59,13 +65,14 @@ export class WorkspaceWriter {
     private readonly options: WriterOptions = {},
   ) {
     const { clock = systemClock, random = new RandomPool(), slice = TimeSlice.endless() } = options;
-    const { sealer, onFailure, onHead, engine = embeddedEngine(connection) } = options;
-    this.#log = new Transactions(connection, { engine, clock, slice, sealer, onFailure, onHead });
+    const { sealer, onFailure, onHead, onRows, engine = embeddedEngine(connection) } = options;
+    this.#log = new Transactions(connection, { engine, clock, slice, sealer, onFailure, onHead, onRows });
     this.#slice = slice;
     this.#recorder = new Recorder(connection, this.#log, {
       random,
       ids: new IdSource(clock, random),
       newSalt: () => newSalt(random),
+      site: this.options.site ?? (() => NO_SITE),
       slice,
       sealer,
       onFailure,

@@ -18,8 +18,9 @@ import { rootSoFar } from "../rows/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { appendEvent } from "./append.ts";
 import { problem, type Reply, refusal, unrecorded } from "./contract.ts";
-import { type Job, JobFailed, OutOfDate } from "./job.ts";
+import { type Job, JobFailed, NothingChanged, OutOfDate } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
+import type { Site } from "./site.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 import type { Transactions } from "./transactions.ts";
@@ -33,6 +34,7 @@ interface RecorderOptions {
   random: RandomPool;
   ids: IdSource;
   newSalt: () => string;
+  site: () => Site;
   slice: TimeSlice;
   sealer: WorkspaceSealer | undefined;
   onFailure: ((operation: string, error: unknown) => void) | undefined;
@@ -103,6 +105,7 @@ export class Recorder {
     if (error instanceof TooMuchWork) return { ...refusal(new OutOfDate()), again: true };
     if (error instanceof OutOfDate) return { ...refusal(error), again: true };
     if (error instanceof Problem) return refusal(error);
+    if (error instanceof NothingChanged) return unrecorded({ kind: "json", status: 200, body: error.message });
     this.options.onFailure?.(job.operation, error);
     return problem(
       "internal",
@@ -122,6 +125,7 @@ export class Recorder {
       auditId: draftId === undefined ? this.options.ids.event(seq) : movedTo(draftId, seq),
       ids: this.options.ids,
       newSalt: this.options.newSalt,
+      site: this.options.site(),
       agents: this.log.agents,
       versions: this.log.versions,
       writeHeads: () => this.log.agents.flush(this.connection),
@@ -165,8 +169,9 @@ export class Recorder {
     return after(appendEvent(this.connection, this.options.random, chain, event), ({ agentSeq, hash }) => {
       // The cache is updated last, when nothing in this operation can fail any more.
       this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
-      const { kind } = outcome.effect;
-      if (kind === "erase" || kind === "prune") this.log.toScrub = true;
+      const { effect } = outcome;
+      if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
+      if (effect.kind === "rows") for (const { table } of effect.changes) this.log.changed.add(table);
       const reply = replyOf(context, outcome);
       return outcome.sealed === true ? this.#sealBefore(context.seq + 1).then(() => reply) : reply;
     });

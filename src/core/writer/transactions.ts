@@ -3,6 +3,7 @@
  * succeeds or fails.
  */
 import type { Clock } from "../../ids.ts";
+import { type RowTableName, rowTables } from "../../log/row-effects.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Steps } from "../../store/steps.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
@@ -25,6 +26,7 @@ interface TransactionOptions {
   sealer: WorkspaceSealer | undefined;
   onFailure: ((where: string, error: unknown) => void) | undefined;
   onHead: ((head: Head) => void) | undefined;
+  onRows: ((tables: ReadonlySet<RowTableName>) => void) | undefined;
 }
 
 /** Called with the result of a transaction as soon as it is on disk. */
@@ -44,6 +46,8 @@ export class Transactions {
   timestamp = "";
   /** Whether the write-ahead log may still contain erased data, and must be emptied. */
   toScrub = false;
+  /** The tables of rows that the transaction has changed, or that others may have changed since the last one. */
+  readonly changed = new Set<RowTableName>();
   /** The failure of disk or file in the last transaction; null when it succeeded, undefined before the first. */
   failure: unknown;
   /** Whether the last transaction failed in such a way that a crash could bring it back. */
@@ -138,7 +142,7 @@ export class Transactions {
     let isCommitting = false;
     try {
       const isRefreshed = engine.begin !== null && (await engine.begin());
-      if (isRefreshed) this.#dataVersion = -1;
+      if (isRefreshed) this.#noteOthers();
       slice.begin();
       this.nowMs = this.options.clock();
       this.timestamp = new Date(this.nowMs).toISOString();
@@ -161,6 +165,8 @@ export class Transactions {
     this.failure = null;
     this.connection.own?.noteLog();
     if (this.#head !== before) this.options.onHead?.(this.#head);
+    if (this.changed.size > 0) this.options.onRows?.(new Set(this.changed));
+    this.changed.clear();
     this.agents.trim();
     if (!this.toScrub) await onCommitted?.(done);
     await this.#afterCommit();
@@ -239,12 +245,19 @@ export class Transactions {
     const isNew = version !== this.#dataVersion;
     requireOwnFiles(this.connection, this.#head, isNew);
     if (!isNew) return;
+    if (this.#dataVersion !== -1) this.#noteOthers();
     this.#dataVersion = version;
     this.agents.clear();
     this.#leaves.forget();
     this.versions.forget();
     const { seq, hash } = readHead(this.connection);
     this.#head = { seq, hash };
+  }
+
+  /** Others have written to the file. */
+  #noteOthers(): void {
+    this.#dataVersion = -1;
+    for (const [table] of rowTables) this.changed.add(table);
   }
 
   async #writeHeads(before: Head): Promise<void> {
@@ -261,6 +274,7 @@ export class Transactions {
   /** Undoes the transaction in the file and in memory. */
   #abandon(before: Head): void {
     this.options.sealer?.abandoned();
+    this.changed.clear();
     this.agents.clear();
     this.#leaves.forget();
     this.versions.forget();

@@ -8,8 +8,8 @@ import { existsSync, readFileSync } from "node:fs";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { replaceFile } from "../../core/datadir/private-files.ts";
 import type { SealKey } from "../../core/datadir/seal-key.ts";
+import { KeyUnusable, SecretKey } from "../../core/datadir/secret-key.ts";
 import { Failure, orNull } from "../../failure.ts";
-import { KeyUnusable, SecretKey } from "../../ops/directory/secret-key.ts";
 import type { Namespace } from "../namespace.ts";
 import { query } from "../server.ts";
 

@@ -1,10 +1,10 @@
 /** Reads the next events for a sink. Writers never wait for a reader. */
 
-import { headOf, scanEvents, seqOfSinkCreation } from "../../core/rows/events.ts";
+import { headOf, scanEvents } from "../../core/rows/events.ts";
 import { prunedBefore } from "../../core/rows/pruning.ts";
 import { newestSeal } from "../../core/rows/seals.ts";
 import { presentEvent } from "../../log/present.ts";
-import type { SinkFilter, SinkStart } from "../../sink.ts";
+import type { SinkFilter, SinkProgress } from "../../sink.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { bodyForm, emptyBytes, itemBytes } from "./body.ts";
 import type { SinkConfig } from "./config.ts";
@@ -51,18 +51,21 @@ interface BatchResult {
 }
 
 /** Returns the first position that a new sink delivers. */
-export async function firstPosition(reader: Reader, id: string, start: SinkStart): Promise<number> {
+export function firstPosition({ start, createdSeq }: Pick<SinkConfig, "start" | "createdSeq">): number {
   if (typeof start === "number") return start;
-  if (start === "beginning") return 0;
-  // A prune may have removed the event of the creation, and all events before it.
-  return ((await seqOfSinkCreation(reader, id)) ?? -1) + 1;
+  return start === "beginning" ? 0 : createdSeq + 1;
 }
 
-/** Returns the number of events that a sink with this position has not delivered. */
-export async function eventsBehind(reader: Reader, sink: Pick<SinkConfig, "id" | "start">, position: number | null) {
-  const next = position === null ? await firstPosition(reader, sink.id, sink.start) : position + 1;
-  return Math.max((await headOf(reader)) + 1 - next, 0);
+type Placed = Pick<SinkConfig, "start" | "createdSeq"> & Pick<SinkProgress, "position">;
+
+/** Returns the number of events that a sink has not delivered, when `head` is the position of the newest one. */
+export function lagAt(sink: Placed, head: number): number {
+  const next = sink.position === null ? firstPosition(sink) : sink.position + 1;
+  return Math.max(head + 1 - next, 0);
 }
+
+/** Returns the number of events that a sink has not delivered. */
+export const eventsBehind = async (reader: Reader, sink: Placed): Promise<number> => lagAt(sink, await headOf(reader));
 
 /** The most positions that are searched for events to be sent again. */
 const MAX_LOOKED_BACK = 10_000;

@@ -14,6 +14,8 @@ export interface SinkConfig extends Omit<SinkSettings, "enabled">, SinkSecrets {
   workspaceId: string;
   type: SinkType;
   start: SinkStart;
+  /** The position of the event that made the sink. */
+  createdSeq: number;
 }
 
 /** A delivery failed. The message says why, without any secret. */

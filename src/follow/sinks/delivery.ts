@@ -35,8 +35,8 @@ export interface SinkState extends SinkProgress {
 }
 
 interface DeliveryDeps {
-  /** Reads the sink's workspace. */
-  read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  /** Reads the sink's workspace. Null when the sink is not as it was any more: this delivery is about to end. */
+  read<T>(work: (reader: Reader) => Promise<T>): Promise<T | null>;
   receiver: Receiver;
   /** Called with every change. */
   report(state: SinkState): void;
@@ -84,7 +84,7 @@ export class Delivery implements AsyncDisposable {
    */
   async measure(reader: Reader): Promise<void> {
     const { position } = this.#state;
-    const lag = await eventsBehind(reader, this.config, position);
+    const lag = await eventsBehind(reader, { ...this.config, position });
     // After a step of the delivery, the number that this step has counted is the newer one.
     if (position === this.#state.position && lag !== this.#state.lag) this.#set({ lag });
   }
@@ -117,7 +117,9 @@ export class Delivery implements AsyncDisposable {
       this.#mustRepeat = true;
       throw new SinkFailed(CUT_OFF);
     }
-    const { batch, head } = await this.deps.read((reader) => this.#find(reader));
+    const found = await this.deps.read((reader) => this.#find(reader));
+    if (found === null) return null;
+    const { batch, head } = found;
     if (batch === null) this.#mustRepeat = false;
     else this.#isRepetition = batch.lastWanted <= (this.#state.position ?? -1);
     const done = batch === null ? head : Math.max(this.#state.position ?? -1, batch.from - 1);
@@ -130,13 +132,13 @@ export class Delivery implements AsyncDisposable {
     const { config, deps } = this;
     const { connection } = deps.receiver;
     const { position } = this.#state;
-    const first = position === null ? await firstPosition(reader, config.id, config.start) : position + 1;
+    const first = position === null ? firstPosition(config) : position + 1;
     const next = connection?.isOpen === true ? (this.#next ?? first) : first;
     const found = await readBatch(reader, config, { next, toldGapEnd: this.#toldGapEnd }, deps.clock());
     if (position !== null && found.head < position) throw new SinkFailed(WENT_BACK);
     const hasNews = found.batch !== null && found.batch.lines.length > 0;
     if (connection === undefined || connection.isOpen || (!hasNews && !this.#mustRepeat)) return found;
-    const start = await firstPosition(reader, config.id, config.start);
+    const start = firstPosition(config);
     const back = await positionBack(reader, config, connection.repeats, start, first);
     return await readBatch(reader, config, { next: back, toldGapEnd: this.#toldGapEnd }, deps.clock());
   }

@@ -1,15 +1,8 @@
 /** Finds the events that a prune must keep because a sink has not delivered them yet. */
-
 import { windowLimits } from "../../core/rows/events.ts";
-import type { SinkProgress, SinkStart } from "../../sink.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { firstPosition } from "./batch.ts";
-
-/** The members of a sink that are needed here. */
-interface Waiting extends Pick<SinkProgress, "position"> {
-  id: string;
-  start: SinkStart;
-}
+import { listSinks } from "./stored.ts";
 
 /** The events that are kept for sinks. */
 export interface Hold {
@@ -23,15 +16,13 @@ export interface Hold {
  * Returns the events that a prune must keep for sinks: from the first event that a sink has not delivered, but not
  * events before `sinceMs`. Null when no event is kept.
  */
-export async function holdOf(reader: Reader, sinks: readonly Waiting[], sinceMs: number): Promise<Hold | null> {
+export async function holdOf(reader: Reader, sinceMs: number): Promise<Hold | null> {
   const { first: recent } = await windowLimits(reader, null, { startMs: sinceMs }, { after: -1, fromSeq: 0 });
   if (recent === null) return null;
-  const nexts = await Promise.all(
-    sinks.map(async ({ id, start, position }) => ({
-      id,
-      next: Math.max(recent, position === null ? await firstPosition(reader, id, start) : position + 1),
-    })),
-  );
+  const nexts = (await listSinks(reader)).map((sink) => ({
+    id: sink.id,
+    next: Math.max(recent, sink.position === null ? firstPosition(sink) : sink.position + 1),
+  }));
   const from = Math.min(...nexts.map(({ next }) => next));
   return nexts.length === 0 ? null : { from, sinks: nexts.filter(({ next }) => next === from).map(({ id }) => id) };
 }

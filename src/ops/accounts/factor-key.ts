@@ -1,9 +1,9 @@
 /** Encrypts the secrets of authenticators. Codes are computed from them, so they cannot be stored as digests. */
 import type { DataDirectory } from "../../core/datadir/layout.ts";
+import { KeyUnusable, SecretKey } from "../../core/datadir/secret-key.ts";
 import { orNull } from "../../failure.ts";
 import { Problem } from "../../problem.ts";
 import type { Connection } from "../../store/connection.ts";
-import { KeyUnusable, SecretKey } from "../directory/secret-key.ts";
 import { ACCOUNTS, type AccountRecord } from "./accounts.ts";
 
 /** The condition on accounts whose second factor is in force. */

@@ -8,7 +8,6 @@ import { IDENTITIES, type IdentityRecord } from "../accounts/identities.ts";
 import { LINKS, type LinkRecord, USABLE } from "../accounts/links.ts";
 import { MEMBERS, type NewMember, type Role } from "../accounts/members.ts";
 import { PASSKEYS, type PasskeyRecord, removePasskeyRow } from "../accounts/passkey-records.ts";
-import { changeSink, SINKS, type SinkRecord } from "../sinks/rows/sinks.ts";
 import { KEYS, type KeyRecord } from "./keys.ts";
 import { changedOne } from "./table.ts";
 import { WORKSPACES, type WorkspaceRecord } from "./workspaces.ts";
@@ -93,9 +92,6 @@ const CHANGES = {
     ),
   forgetDevices: (connection: Connection, { id }: Named) =>
     void connection.run("DELETE FROM devices WHERE account_id = ?", [id]),
-  addSink: (connection: Connection, sink: SinkRecord) => SINKS.insert(connection, sink),
-  changeSink,
-  removeSink: (connection: Connection, { id }: Named) => changedOne(connection, "DELETE FROM sinks WHERE id = ?", [id]),
 } satisfies Record<string, (connection: Connection, input: never) => unknown>;
 
 function setRecoveryCodes(connection: Connection, { id, digests }: Named<{ digests: readonly string[] }>): void {

@@ -129,6 +129,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         if (trouble === "disk_full") reserve.release();
       },
       onNoSpace: () => reserve.release(),
+      onRows: (workspaceId, tables) => tables.sinks !== undefined && sinks.notice(workspaceId, tables.sinks),
       onNoDescriptors: () => descriptorReserve.release(),
       onSealed: (workspaceId, { size, note }) => {
         tally.seals++;
@@ -153,6 +154,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   );
   collectWhenIdle();
   const ownership: Ownership = { owned: directory.server === null ? null : nothingOwned };
+  const sinks: Sinks = stack.use(new Sinks({ control, pool, logger, ownership, places: sinkPlaces(settings) }));
   stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool, ownership));
   const readiness = new ReadinessProbe({
     root: directory.root,
@@ -167,10 +169,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   stack.use(failures);
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
-  );
-  const { random } = accounts.parts;
-  const sinks = stack.use(
-    new Sinks({ acts: accounts.parts, random, directory, pool, logger, ownership, places: sinkPlaces(settings) }),
   );
   const workloads = workloadsOf(parts);
   const depsNow = () => appDeps({ ...parts, settings, workloads }, monitored, accounts);
@@ -221,7 +219,12 @@ const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const s
 function workspaceOptions(directory: DataDirectory, settings: Settings): ChangeableOptions {
   const { quota_entries: entries, quota_bytes: bytes, quota_answers: answerBytes } = settings;
   const quota = entries === 0 && bytes === 0 ? null : { entries, bytes };
-  return { quota, answerBytes, sealing: sealingOptions(directory, settings) };
+  return {
+    quota,
+    answerBytes,
+    sealing: sealingOptions(directory, settings),
+    site: { sinkKey: directory.sinkKey, places: sinkPlaces(settings) },
+  };
 }
 
 /** The dependencies of the account routes, regardless of the settings. */
@@ -233,10 +236,10 @@ function appDeps(
   accounts: ServiceAccounts,
 ): Omit<AppDeps, "peerOf"> {
   const { settings, authenticator, workloads, logger } = parts;
-  const { pool, anchors, sinks, requests, tally, readiness } = monitored;
+  const { pool, anchors, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
-    workspaces: sinks.around(withAnchors(pool, anchors)),
+    workspaces: withAnchors(pool, anchors),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
     renew: (principal) => authenticator.renew(principal),
     workloads,

@@ -9,6 +9,7 @@ import type { SealingOptions } from "../../core/seals/options.ts";
 import { SealRefused } from "../../core/seals/sealer.ts";
 import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../../core/writer/contract.ts";
 import type { openWorkspaceFile } from "../../core/writer/file.ts";
+import type { Site } from "../../core/writer/site.ts";
 import {
   DamagedWorkspace,
   MissingWorkspace,
@@ -16,8 +17,10 @@ import {
   Unreachable,
 } from "../../core/writer/storage-failure.ts";
 import { Failure, stackFrames } from "../../failure.ts";
+import type { SinkPosition } from "../../follow/sinks/stored.ts";
 import type { Clock, RandomPool } from "../../ids.ts";
 import type { JsonValue } from "../../json.ts";
+import type { RowTableName } from "../../log/row-effects.ts";
 import type { CompositeName, OperationInputs, OperationName } from "../../operations.ts";
 import type { Quota } from "../../ops/data/quota.ts";
 import { EmbeddingError } from "../../search/vectors/embedder.ts";
@@ -51,6 +54,8 @@ export interface ThreadOptions {
   quota: Quota | null;
   /** Bytes of answers that one workspace may store for retries; 0 for no limit. */
   answerBytes: number;
+  /** What operations need of the installation. */
+  site: Site;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
   /** How many databases may be open. */
@@ -81,7 +86,7 @@ export interface Surroundings {
 }
 
 /** The options that may change while a thread runs. */
-export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing">;
+export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing" | "site">;
 
 /** One operation, for the thread that owns its workspace. */
 interface OperationMessage {
@@ -182,6 +187,8 @@ export type QueuedMessage =
   | { kind: "sweep"; workspaceIds: string[] }
   | { kind: "empty_logs"; workspaceIds: string[] }
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
+  /** Stores how far sinks have come. */
+  | { kind: "positions"; workspaceId: string; positions: readonly SinkPosition[] }
   | ({ kind: "change" } & ChangeableOptions)
   | { kind: "close" };
 
@@ -227,6 +234,11 @@ export type FromWriter =
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
+  /**
+   * Rows of these tables may have changed, with whether the table has any now. Sent after the commit, after others have
+   * written to the file, and when a workspace with sinks is opened.
+   */
+  | { kind: "rows"; workspaceId: string; tables: Partial<Record<RowTableName, boolean>> }
   /** The result of compacting a workspace. */
   | { kind: "compacted"; workspaceId: string; compacted: Compacted }
   /** The disk has no space to copy a write-ahead log back. */
@@ -248,6 +260,7 @@ export type ToReader =
   | { kind: "cancel"; id: number }
   /** Closes the connections to a workspace that are not in use. */
   | { kind: "forget"; workspaceId: string }
+  | { kind: "change"; site: Site }
   | { kind: "close" };
 
 /** The result of a reader thread's lookup. */

@@ -14,6 +14,7 @@ import {
   type WorkspaceEvent,
 } from "../../core/writer/contract.ts";
 import { OUTCOME_UNKNOWN, REPLACED } from "../../core/writer/storage-failure.ts";
+import type { SinkPosition } from "../../follow/sinks/stored.ts";
 import { systemClock } from "../../ids.ts";
 import { isInspection, looksFirst, whatGrows } from "../../operations.ts";
 import type { ProblemCode } from "../../problem.ts";
@@ -36,7 +37,10 @@ import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread
 export interface PoolOptions
   extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">,
     TroubleEvents,
-    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onNoSpace" | "onNoDescriptors"> {
+    Pick<
+      ThreadEvents,
+      "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onRows" | "onNoSpace" | "onNoDescriptors"
+    > {
   /** The most memory of the search indexes of all threads together, bytes. */
   searchMemoryBytes: number;
   /** The number of workspace threads. As many reader threads are started when first needed. */
@@ -216,12 +220,19 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     this.#sinks?.forget(workspaceId);
   }
 
-  /** Changes the options of the workspace threads. */
+  /** Changes the options of the threads. */
   change(options: ChangeableOptions): void {
+    Object.assign(this.options, options);
     for (const writer of this.#writers) writer.change(options);
+    for (const reader of this.#readers) reader?.change(options.site);
   }
 
-  /** Starts the thread that delivers to sinks. @param plan returns the sinks to deliver to */
+  /** Has the positions of sinks of a workspace stored. */
+  storePositions(workspaceId: string, positions: readonly SinkPosition[]): void {
+    this.#writer(workspaceId).tell({ kind: "positions", workspaceId, positions });
+  }
+
+  /** Starts the thread that delivers to sinks. @param plan returns what to deliver */
   startSinks(events: SinkEvents, plan: () => SinkPlan): SinkThread {
     this.#sinks = new SinkThread(this.#backgroundOptions(), this.#events, events, plan);
     return this.#sinks;

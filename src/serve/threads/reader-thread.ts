@@ -1,5 +1,6 @@
 /** The main thread's end of one reader thread. It sends queries, and pulls streams chunk by chunk. */
 import type { Bytes, OperationRequest, Reply, StreamPlan } from "../../core/writer/contract.ts";
+import type { Site } from "../../core/writer/site.ts";
 import type { FromReader, LookupResult, Query, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
@@ -88,6 +89,11 @@ export class ReaderThread {
   /** Tells the thread to close a workspace, unless it is in use. */
   forget(workspaceId: string): void {
     if (!this.#worker.isClosing) this.#post({ kind: "forget", workspaceId });
+  }
+
+  change(site: Site): void {
+    this.options.site = site;
+    if (!this.#worker.isClosing) this.#post({ kind: "change", site });
   }
 
   /** Ends the streams that do not end by themselves. */

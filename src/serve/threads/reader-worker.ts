@@ -142,6 +142,9 @@ async function handle(message: ToReader): Promise<void> {
       workspaces.drop(message.workspaceId);
       releaseClosed();
       return;
+    case "change":
+      options.site = message.site;
+      return;
     case "close":
       return shutDown();
   }
@@ -194,7 +197,7 @@ function explain(error: unknown): [ProblemCode, string] {
 
 async function look({ workspaceId, name, input, principal }: Query): Promise<unknown> {
   const nowMs = clock();
-  const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
+  const context = { workspaceId, principal, nowMs, site: options.site, indexes, openControl, queryEmbedder };
   const own = lookOf(name);
   const read = ({ reader, versions }: OpenReader) => own(reader, { ...context, versions }, input);
   if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);

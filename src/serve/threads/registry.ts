@@ -12,7 +12,6 @@ import {
   changesSomething,
   type EventName,
   type InspectionName,
-  isAct,
   isComposite,
   isInspection,
   isSuspendable,
@@ -30,6 +29,8 @@ import { batchData } from "../../ops/data/batch.ts";
 import { dataOperations } from "../../ops/data/operations.ts";
 import { hasRoom, type Quota, refusingOverQuota } from "../../ops/data/quota.ts";
 import { policyOperations } from "../../ops/policies/operations.ts";
+import { sinkOperations } from "../../ops/sinks/operations.ts";
+import { showSink, showSinks } from "../../ops/sinks/shown.ts";
 import { showEntries, showTile } from "../../ops/tlog/tiles.ts";
 import { Problem } from "../../problem.ts";
 import { recorded } from "../../screen/decide.ts";
@@ -45,6 +46,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...configOperations,
   ...dataOperations,
   ...policyOperations,
+  ...sinkOperations,
 };
 
 /** The function of each composite operation. */
@@ -58,6 +60,8 @@ const INSPECTIONS: { [N in InspectionName]: Inspection<N> } = {
   "audit.seal": { look: showSeal },
   "audit.key": { look: showKey },
   "audit.consistency": { look: showConsistency },
+  "sink.list": { look: showSinks },
+  "sink.read": { look: showSink },
   "tlog.checkpoint": { look: showSeal },
   "tlog.tile": { look: showTile },
   "tlog.entries": { look: showEntries },
@@ -161,6 +165,6 @@ const refuseFull: Run<OperationName> = () => {
 
 /** @throws when the operation is not recorded */
 function recordedOperation(name: OperationName): AnyOperation {
-  if (leavesNoTrace(name) || isAct(name) || isComposite(name)) throw new Error(`${name} does not run on this thread`);
+  if (leavesNoTrace(name) || isComposite(name)) throw new Error(`${name} does not run on this thread`);
   return OPERATIONS[name] as AnyOperation;
 }

@@ -17,6 +17,8 @@ import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../../core/wri
 import { expiryBefore } from "../../core/writer/sweep.ts";
 import { BesideOneAnother, Copies } from "../../engine-libsql/threads/copies.ts";
 import { EmbeddingUpkeep } from "../../follow/embedding-upkeep.ts";
+import { storePositions } from "../../follow/sinks/stored.ts";
+import type { RowTableName } from "../../log/row-effects.ts";
 import { type EmbeddingOptions, embedderOf } from "../../search/vectors/embedding-options.ts";
 import { identityOf } from "../../store/checkpoint.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -199,11 +201,13 @@ export class WorkspaceThread {
       const writer = new WorkspaceWriter(connection, {
         ...(copy && { engine: copy.engine }),
         ...{ clock, random, onFailure, slice, sealer, onHead, answerBytes: () => this.options.answerBytes },
+        ...{ site: () => this.options.site, onRows: (tables) => this.#postRows(workspaceId, connection, tables) },
       });
       // A workspace's file under the name of another one would take the other's events into its log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
       knownMs = known === null ? headMs(connection) : (requireContinuation(connection, known) ?? known.knownMs);
+      if (hasRows(connection, "sinks")) this.#post({ kind: "rows", workspaceId, tables: { sinks: true } });
       const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
       const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
       ready.catch(() => {}); // each use of the workspace awaits this promise, and reports the error
@@ -218,6 +222,11 @@ export class WorkspaceThread {
       connection.close();
       throw error;
     }
+  }
+
+  #postRows(workspaceId: string, connection: Connection, changed: ReadonlySet<RowTableName>): void {
+    const tables = Object.fromEntries([...changed].map((table) => [table, hasRows(connection, table)]));
+    this.#post({ kind: "rows", workspaceId, tables });
   }
 
   /**
@@ -248,9 +257,15 @@ export class WorkspaceThread {
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
         );
+      case "positions": {
+        const { workspaceId, positions } = message;
+        return this.#breaker.use(workspaceId, ({ writer }) =>
+          writer.derive((connection) => storePositions(connection, positions)),
+        );
+      }
       case "change": {
-        const { quota, answerBytes, sealing } = message;
-        Object.assign(this.options, { quota, answerBytes, sealing });
+        const { quota, answerBytes, sealing, site } = message;
+        Object.assign(this.options, { quota, answerBytes, sealing, site });
         return this.#sealing.useInterval(sealing.intervalMs);
       }
       case "close":
@@ -323,3 +338,6 @@ export class WorkspaceThread {
     this.around.onClosed();
   }
 }
+
+const hasRows = (connection: Connection, table: RowTableName): boolean =>
+  connection.get(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined;

@@ -2,10 +2,12 @@
  * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop are sent in one
  * message; while the thread is busy, they wait in its queue (batch-queue.ts) and share the next commit.
  */
+
 import { lengthOf } from "../../core/long-text.ts";
 import type { StoredSeal } from "../../core/rows/seals.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../../core/writer/contract.ts";
 import type { StorageTrouble } from "../../core/writer/storage-failure.ts";
+import type { RowTableName } from "../../log/row-effects.ts";
 import type { Compacted } from "../../store/compaction.ts";
 import { CLOSING_TURNS, ownTurn } from "../../timer.ts";
 import {
@@ -56,6 +58,8 @@ interface Waiting {
 export interface ThreadEvents extends ThreadReports {
   /** Called with every new seal, once it is on disk. */
   onSealed?(workspaceId: string, seal: StoredSeal): void;
+  /** Called when rows of these tables may have changed, with whether the table has any. */
+  onRows?(workspaceId: string, tables: Partial<Record<RowTableName, boolean>>): void;
   /** Called when a workspace's file cannot be used, and with null when it can be used again. */
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
   /** Called when the disk has no space to copy a write-ahead log back; the disk then counts as full. */
@@ -271,6 +275,9 @@ export class WriterThread {
       case "compacted":
         this.#compacting.get(message.workspaceId)?.(message.compacted);
         this.#compacting.delete(message.workspaceId);
+        break;
+      case "rows":
+        this.events.onRows?.(message.workspaceId, message.tables);
         break;
       case "no_space":
         this.events.onNoSpace?.();

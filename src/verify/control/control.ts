@@ -26,7 +26,6 @@ const NOT_COVERED = [
   "accounts: names, mail addresses, passwords and codes; what passkeys are called, and when they were used",
   "sessions, recovery_codes, devices",
   "identities at an issuer, and which roles its groups gave",
-  "sinks: how far each has come",
   "links that create an account or set a password, and invitations that the operator made",
   "api_keys.last_used_at, workspaces.created_at, when a founder joined",
 ] as const;
@@ -53,7 +52,7 @@ interface ControlRequest {
 /** The name of a row of each table in problems, before its id. */
 export const ROW_NAMES = {
   ...({ workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const),
-  ...({ sinks: "sink", passkeys: "passkey" } as const),
+  ...({ passkeys: "passkey" } as const),
 } satisfies Record<ControlTable, string>;
 
 /** The result for the rows of one workspace in the control database. */
@@ -120,7 +119,7 @@ async function verifyRows(connection: Connection, request: ControlRequest, befor
     for (const name of behind(log, lag, stored)) isBehind.add(name);
     if (request.only === undefined) problems.push(...(await missingWorkspaces(log, lag, logs, request)));
   }
-  const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0, sinks: 0, passkeys: 0 };
+  const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0, passkeys: 0 };
   const uncovered = new Map<string, number>();
   for (const [name, row] of expected) {
     const problem = problemOf(row, stored.get(name));

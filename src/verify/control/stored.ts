@@ -4,7 +4,7 @@
 
 import { orNull } from "../../failure.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import { type ControlTable, columnsDigest, PASSKEY_DIGESTED, SINK_DIGESTED } from "../../log/control-effects.ts";
+import { type ControlTable, columnsDigest, PASSKEY_DIGESTED } from "../../log/control-effects.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import { JsonTextError, parseStrictJson } from "../../log/json-scan.ts";
 import { LINKS } from "../../ops/accounts/links.ts";
@@ -13,7 +13,6 @@ import { PASSKEYS } from "../../ops/accounts/passkey-records.ts";
 import type { Change } from "../../ops/directory/changes.ts";
 import { KEYS } from "../../ops/directory/keys.ts";
 import { INSTALLATION_CREATOR, WORKSPACES } from "../../ops/directory/workspaces.ts";
-import { changedColumns, SINKS } from "../../ops/sinks/rows/sinks.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
@@ -30,8 +29,8 @@ export interface StoredRow {
   columns: Columns;
 }
 
-/** The type of a column. `json` is compared in canonical form. */
-type ColumnType = "text" | "integer" | "bytes" | "json";
+/** The type of a column. */
+type ColumnType = "text" | "integer" | "bytes";
 
 /** The columns of each table that events cover, by their types. */
 export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, ColumnType>>>> = {
@@ -68,19 +67,6 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, Colu
     used_by: "text",
     revoked_at: "integer",
   },
-  sinks: {
-    id: "text",
-    workspace_id: "text",
-    type: "text",
-    format: "text",
-    filter: "json",
-    include_details: "integer",
-    start: "json",
-    enabled: "integer",
-    created_at: "integer",
-    created_by: "text",
-    ...(Object.fromEntries(SINK_DIGESTED.map((column) => [column, "text"])) as Record<string, "text">),
-  },
   passkeys: {
     id: "text",
     account_id: "text",
@@ -92,7 +78,6 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, Colu
 
 /** Columns of which events state only a digest, and the name of the digest. */
 const DIGESTED: Partial<Record<ControlTable, readonly [name: string, columns: readonly string[]]>> = {
-  sinks: ["settings_digest", SINK_DIGESTED],
   passkeys: ["credential_digest", PASSKEY_DIGESTED],
 };
 
@@ -145,13 +130,8 @@ function shown(value: SqlValue, type: ColumnType): string | number | null {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
   const bytes = Buffer.from(value as Uint8Array);
   if (type === "bytes") return bytes.toString("hex");
-  const text = decodeText(bytes) ?? NO_TEXT;
-  return type === "json" ? (canonicalText(text) ?? NO_TEXT) : text;
+  return decodeText(bytes) ?? NO_TEXT;
 }
-
-/** Returns a JSON text in canonical form; null when it is not JSON. */
-const canonicalText = (text: string): string | null =>
-  orNull(CanonicalJsonError, () => orNull(JsonTextError, () => canonicalJson(parseStrictJson(text))));
 
 /** Adds a row. Returns false when it exists already. */
 function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): boolean {
@@ -242,15 +222,6 @@ type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
 /** A change of rows that no event states, which are not compared. */
 function uncovered(): void {}
 
-/** Returns the columns of a sink with JSON in canonical form, for comparison. */
-const inForm = (columns: Columns): Columns =>
-  Object.fromEntries(
-    Object.entries(columns).map(([name, value]) => {
-      const isJson = COVERED.sinks[name] === "json" && typeof value === "string";
-      return [name, isJson ? (canonicalText(value) ?? NO_TEXT) : value];
-    }),
-  );
-
 const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>, workspaceId: string) => unknown } = {
   addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
   requireSecondFactor: (rows, { id, since }) => set(rows, "workspaces", id, { second_factor_since: since }),
@@ -277,9 +248,6 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>, workspaceId: stri
   endSession: uncovered,
   endOtherSessions: uncovered,
   forgetDevices: uncovered,
-  addSink: (rows, sink) => add(rows, "sinks", inForm(SINKS.columns(sink) as Columns)),
-  changeSink: (rows, { id, set: changed }) => set(rows, "sinks", id, inForm(changedColumns(changed) as Columns)),
-  removeSink: (rows, { id }) => void rows.delete(rowName("sinks", id, "")),
   issueRole: uncovered,
   addIdentity: uncovered,
   dropIdentity: uncovered,

@@ -1,22 +1,17 @@
 /** The main thread's end of the thread that delivers to sinks. */
-import type { SinkConfig } from "../../../follow/sinks/config.ts";
-import type { SinkState } from "../../../follow/sinks/delivery.ts";
 import type { ThreadOptions } from "../messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "../supervised.ts";
-import type { FromSinks, SinkPlan, ToSinks } from "./messages.ts";
+import type { FromSinks, ReportedSink, SinkPlan, ToSinks } from "./messages.ts";
 
 export interface SinkEvents {
-  onState(state: SinkState): void;
-  /** Called when the backlog of an idle sink was measured. */
-  onLag(sinkId: string, lag: number | null): void;
+  onState(state: ReportedSink): void;
+  onEnded(sinkIds: readonly string[]): void;
   /** Called when the receiver wants no more deliveries. */
-  onGone(sinkId: string): void;
+  onGone(workspaceId: string, sinkId: string): void;
 }
 
 export class SinkThread {
   readonly #worker: SupervisedWorker;
-  readonly #tests = new Map<number, (error: string | null) => void>();
-  #nextId = 1;
 
   /** @param plan returns the present plan, for a thread that starts */
   constructor(
@@ -26,9 +21,8 @@ export class SinkThread {
     private readonly plan: () => SinkPlan,
   ) {
     const onMessage = (message: FromSinks) => this.#receive(message);
-    const onEnd = () => this.#endTests();
     const entry = "serve/threads/sinks/worker.ts";
-    this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
+    this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd: () => {} }, REAL_THREADS);
   }
 
   /** Sends the present plan to the thread. */
@@ -36,14 +30,9 @@ export class SinkThread {
     this.#post({ kind: "plan", plan: this.plan() });
   }
 
-  /** Sends a record to a sink. Returns why it was not delivered; null when it was. */
-  test(config: SinkConfig): Promise<string | null> {
-    if (!this.#worker.alive || this.#worker.isClosing) return Promise.resolve(NOT_RUNNING);
-    const id = this.#nextId++;
-    return new Promise((resolve) => {
-      this.#tests.set(id, resolve);
-      this.#post({ kind: "test", id, config, places: this.plan().places });
-    });
+  /** Tells the thread that the sinks of a workspace may have changed. */
+  look(workspaceId: string): void {
+    this.#post({ kind: "look", workspaceId });
   }
 
   /** Tells the thread to close a workspace, and not to read it for a while. */
@@ -64,15 +53,11 @@ export class SinkThread {
       case "states":
         for (const state of message.states) this.events.onState(state);
         break;
-      case "lag":
-        this.events.onLag(message.sinkId, message.lag);
+      case "ended":
+        this.events.onEnded(message.sinkIds);
         break;
       case "gone":
-        this.events.onGone(message.sinkId);
-        break;
-      case "tested":
-        this.#tests.get(message.id)?.(message.error);
-        this.#tests.delete(message.id);
+        this.events.onGone(message.workspaceId, message.sinkId);
         break;
       case "ready":
         this.#worker.receive(message);
@@ -82,11 +67,4 @@ export class SinkThread {
         this.#worker.receive(message);
     }
   }
-
-  #endTests(): void {
-    for (const resolve of this.#tests.values()) resolve(NOT_RUNNING);
-    this.#tests.clear();
-  }
 }
-
-const NOT_RUNNING = "the thread that delivers does not run at the moment";

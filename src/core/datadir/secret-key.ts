@@ -1,12 +1,12 @@
 /**
- * Encrypts secrets in the control database with a key in another file, so that a copy of `control.db` alone does not
+ * Encrypts secrets in a database with a key in another file, so that a copy of the database alone does not
  * reveal them. The cipher is AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits. The associated data is the
  * id of the row, so that a secret cannot be moved to another row.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { createPrivateFile } from "../../core/datadir/private-files.ts";
 import { systemCode } from "../../failure.ts";
+import { createPrivateFile } from "./private-files.ts";
 
 const CIPHER = "aes-256-gcm";
 /** The prefix of a stored secret. The base64 of nonce, ciphertext and tag follows it. */
