@@ -29,7 +29,8 @@ import { MCP_PATHS, McpEndpoint } from "./mcp/endpoint.ts";
 import { resourceMetadataPages } from "./mcp/resource-metadata.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
 import type { Exchange } from "./pipeline/exchange.ts";
-import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
+import { queryTextOf, type Routed } from "./pipeline/handle.ts";
+import { type AppDeps, Pipeline } from "./pipeline/pipeline.ts";
 
 /** Every operation's route. */
 export const routes: readonly Route[] = [
@@ -140,7 +141,7 @@ function mcpRoutes(pipeline: Pipeline, deps: AppDeps) {
           exchange,
           principal: exchange.principal as Principal,
           agentId: params?.agent_id,
-          queryText: qi === -1 ? "" : url.slice(qi + 1),
+          queryText: queryTextOf({ url, qi }),
         }),
       );
   return MCP_PATHS.map((path) => ({ method: "POST", path, run: run(path) }));

@@ -7,7 +7,7 @@ import { type LongText, putAround, wholeText } from "../../core/long-text.ts";
 import type { StoredSeal } from "../../core/rows/seals.ts";
 import type { SealingOptions } from "../../core/seals/options.ts";
 import { SealRefused } from "../../core/seals/sealer.ts";
-import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../../core/writer/contract.ts";
+import type { OperationRequest, Principal, Reply, StreamPlan, WorkspaceEvent } from "../../core/writer/contract.ts";
 import type { openWorkspaceFile } from "../../core/writer/file.ts";
 import type { Site } from "../../core/writer/site.ts";
 import {
@@ -21,7 +21,7 @@ import type { SinkPosition } from "../../follow/sinks/stored.ts";
 import type { Clock, RandomPool } from "../../ids.ts";
 import type { JsonValue } from "../../json.ts";
 import type { RowTableName } from "../../log/row-effects.ts";
-import type { CompositeName, OperationInputs, OperationName } from "../../operations.ts";
+import type { CompositeName, OperationInputs } from "../../operations.ts";
 import type { Quota } from "../../ops/data/quota.ts";
 import { EmbeddingError } from "../../search/vectors/embedder.ts";
 import type { EmbeddingOptions } from "../../search/vectors/embedding-options.ts";
@@ -88,16 +88,10 @@ export interface Surroundings {
 /** The options that may change while a thread runs. */
 export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing" | "site">;
 
-/** One operation, for the thread that owns its workspace. */
-interface OperationMessage {
+/** A request for the thread that owns its workspace. */
+interface OperationMessage extends Omit<OperationRequest, "partTexts" | "isAbandoned"> {
   id: number;
   workspaceId: string;
-  name: OperationName;
-  input: OperationInputs[OperationName];
-  principal: Principal;
-  via?: Via;
-  retry?: Retry;
-  lookedAt?: number;
   /** What another thread has found. */
   found?: JsonValue;
 }

@@ -52,27 +52,33 @@ export interface HandleDeps extends BodyLimits, PeopleDeps {
 }
 
 /** A routed request. */
-interface RoutedRequest {
+export interface Routed {
   request: Request;
-  /** Path parameters, decoded; null for invalid percent-encoding. */
-  params: Record<string, string | null>;
-  /** The query string after the `?`, or an empty string. */
-  queryText: string;
+  url: string;
+  /** Index of the `?` in `url`, or -1. */
+  qi: number;
+  /** Decoded by the router, null for invalid percent-encoding; absent for a path without any. */
+  params?: Record<string, string | null> | undefined;
   exchange: Exchange;
-  /** Of the request's key, token or session; there is none under `/account`. */
-  principal: Principal;
 }
+
+const NO_PARAMS: Record<string, string | null> = {};
+
+/** Returns the query string after the `?`, or an empty string. */
+export const queryTextOf = ({ url, qi }: Pick<Routed, "url" | "qi">): string => (qi === -1 ? "" : url.slice(qi + 1));
 
 /**
  * Carries out a request for a route and returns the response.
  * @throws {Problem} when the request is refused before that
  */
-export async function handle(route: AnyRoute, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
-  const { request, exchange, principal } = routed;
+export async function handle(route: AnyRoute, routed: Routed, deps: HandleDeps): Promise<Response> {
+  const { request, exchange } = routed;
+  // There is none under `/account`.
+  const principal = exchange.principal as Principal;
   exchange.operation = route.name;
   const signedIn = isForPeople(route) ? identify(route, request, exchange, deps) : null;
   if (!isForPeople(route)) checkScope(principal, route.operation);
-  const params = checkParams(route, routed.params);
+  const params = checkParams(route, routed.params ?? NO_PARAMS);
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
@@ -85,9 +91,11 @@ export async function handle(route: AnyRoute, routed: RoutedRequest, deps: Handl
   const parsed = isBatch ? await parseLargeBody(bytes, request.headers) : undefined;
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   // The issuer may send any query.
-  const query = route.by === "issuer" ? EMPTY : readQuery(route, routed.queryText);
-  if (isForPeople(route)) return carryOut(route, { ...routed, params, body, signedIn }, deps);
-  const retry = key === null ? null : isBatch ? await retryOfLarge(key, routed, bytes) : retryOf(key, routed, bytes);
+  const query = route.by === "issuer" ? EMPTY : readQuery(route, queryTextOf(routed));
+  if (isForPeople(route))
+    return carryOut(route, { request, exchange, queryText: queryTextOf(routed), params, body, signedIn }, deps);
+  const sent = { request, exchange, principal };
+  const retry = key === null ? null : isBatch ? await retryOfLarge(key, sent, bytes) : retryOf(key, sent, bytes);
   const asked = { params, query, body, headers, principal, condition };
   const reply = await perform(route, asked, { request, exchange, retry }, deps);
   const { answer } = reply;
@@ -110,7 +118,7 @@ export async function handle(route: AnyRoute, routed: RoutedRequest, deps: Handl
 export async function perform(
   route: Route,
   asked: AskedOfRoute,
-  { request, exchange, retry }: Pick<RoutedRequest, "request" | "exchange"> & { retry: Retry | null },
+  { request, exchange, retry }: Pick<Routed, "request" | "exchange"> & { retry: Retry | null },
   deps: HandleDeps,
 ): Promise<Reply<Bytes>> {
   const { principal } = asked;

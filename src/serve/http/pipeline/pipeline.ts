@@ -21,7 +21,7 @@ import {
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { failureProblem, serverProblem } from "./failures.ts";
-import { type HandleDeps, handle } from "./handle.ts";
+import { type HandleDeps, handle, type Routed } from "./handle.ts";
 import { AddressRate, RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { traceOf } from "./trace-context.ts";
@@ -62,19 +62,6 @@ export interface AppDeps extends HandleDeps, PublicState {
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
 }
-
-/** A routed request. */
-export interface Routed {
-  request: Request;
-  url: string;
-  /** Index of the `?` in `url`, or -1. */
-  qi: number;
-  /** Decoded by the router, null for invalid percent-encoding; absent for a path without any. */
-  params?: Record<string, string | null> | undefined;
-  exchange: Exchange;
-}
-
-const NO_PARAMS: Record<string, string | null> = {};
 
 const API_ROOT = "/v1";
 
@@ -234,21 +221,10 @@ export class Pipeline {
 
   /** Responds to a request for a route. */
   async operate(route: AnyRoute, routed: Routed): Promise<Response> {
-    const { exchange, qi } = routed;
+    const { exchange } = routed;
     exchange.route = route.path;
     try {
-      const response = await handle(
-        route,
-        {
-          request: routed.request,
-          params: routed.params ?? NO_PARAMS,
-          queryText: qi === -1 ? "" : routed.url.slice(qi + 1),
-          exchange,
-          principal: exchange.principal as Principal,
-        },
-        this.deps,
-      );
-      return this.#done(exchange, response);
+      return this.#done(exchange, await handle(route, routed, this.deps));
     } catch (error) {
       return this.fail(exchange, error);
     }
