@@ -6,6 +6,9 @@
 import { AGENT_ID_FORM } from "./agent-id.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 
+/** The result of an operation. */
+export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
+
 /** Who can be the actor: a key, a user, a workload, the command line (`cli`), the daemon (`system`). */
 export type Actors = Exclude<`${"k" | ""}${"u" | ""}${"l" | ""}${"c" | ""}${"s" | ""}`, "">;
 
@@ -19,7 +22,7 @@ export interface ValueForm {
 }
 
 /** The words of which a value is one; the form of each item of a list; two forms of which a value has one; members. */
-export type Parts =
+type Parts =
   | { readonly words: readonly string[] }
   | { readonly items: ValueForm }
   | { readonly either: readonly [ValueForm, ValueForm] }
@@ -166,7 +169,7 @@ function isShared(name: string, given: JsonValue, details: JsonObject, form: Det
     case "agent_id":
       return TEXT.fits(given) && isAboutNone(form, bearer);
     case "policies_version":
-      return POLICIES_VERSION.fits(given) && dependsOnPolicies(details, bearer);
+      return POLICIES_VERSION.fits(given) && dependsOnPolicies(details, bearer.agentId);
     case "redacted":
       return (
         given === true &&
@@ -185,9 +188,15 @@ const isWorkload = ({ actor }: Bearer): boolean => actor.startsWith("wid_");
 const isAboutNone = ({ chain }: DetailsForm, { agentId }: Bearer): boolean =>
   agentId === null && chain === "agent or none";
 
-/** Whether details state the version of the workspace's policies, if there are any. */
-export const dependsOnPolicies = (details: JsonObject, { agentId }: Pick<Bearer, "agentId">): boolean =>
-  agentId !== null || Object.hasOwn(details, "agent_id") || details.redacted === true;
+/**
+ * Whether details state the version of the workspace's policies, if there are any: in an agent's chain, about an agent,
+ * of a text that a policy keeps out, and of a decision (`allowed`).
+ */
+export const dependsOnPolicies = (details: JsonObject, agentId: string | null): boolean =>
+  agentId !== null ||
+  details.redacted === true ||
+  Object.hasOwn(details, "agent_id") ||
+  Object.hasOwn(details, "allowed");
 
 /**
  * Returns the members of a form together with the shared ones that an event of this bearer can have, apart from

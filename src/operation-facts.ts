@@ -1,7 +1,6 @@
 /** The facts in a row of the list of operations (`operations.ts`), and the types that inputs share. */
-import type { Actors, DetailsForm } from "./details.ts";
+import type { Actors, AuditResult, DetailsForm } from "./details.ts";
 import type { JsonValue } from "./json.ts";
-import type { AuditResult } from "./log/event.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
 export interface TimeWindow {
@@ -46,6 +45,23 @@ export interface Condition {
 
 /** Conditions that all must hold. */
 export type Filter = readonly Condition[];
+
+/**
+ * A precondition on the version of a resource (RFC 9110 section 13.1): the resource exists or does not exist, or its
+ * version is one of these. A resource that expired, was deleted or never existed has no version.
+ */
+export type VersionCondition = { exists: boolean } | { versions: readonly string[] };
+
+/** Returns the condition that a member `if_version` states: a version, or null for "must not exist". */
+export const ifVersion = (version: string | null): VersionCondition =>
+  version === null ? { exists: false } : { versions: [version] };
+
+/** Reports whether a condition holds when `current` is the version, null for none. An absent condition always holds. */
+export function holds(condition: VersionCondition | undefined, current: string | null): boolean {
+  if (condition === undefined) return true;
+  if ("exists" in condition) return condition.exists === (current !== null);
+  return current !== null && condition.versions.includes(current);
+}
 
 /** When an entry expires: at a time, ms since the Unix epoch, or this many ms after it is written. */
 export type Expiry = { atMs: number } | { afterMs: number };
@@ -150,8 +166,18 @@ export type DisplayGroup =
   | "accounts"
   | "sign_ins";
 
+/**
+ * What must be there before an operation, so that it can end with `ok`; with `not_found`, it is not there.
+ *
+ * - `config`: the version in force, which the details name; in the workspace's own chain, of its policies.
+ * - `version`: the version that the details name, or from which a new one has its content.
+ * - `checkpoint`: the checkpoints that the details name, of the same agent.
+ */
+export type Needs = "nothing" | "config" | "version" | "checkpoint";
+
 /** Facts of every recorded operation. */
 interface Recorded {
+  needs: Needs;
   actors: Actors;
   /** The results that its events can have, and the forms of their details with each, of which they have one. */
   details: Readonly<Partial<Record<AuditResult, DetailsForm | readonly DetailsForm[]>>>;

@@ -4,7 +4,6 @@
  * facts that a family of rows shares are a constant that these rows spread. A row without a fact does not compile.
  * What each fact means: `operation-facts.ts`. How to add an operation: CONTRIBUTING.md.
  */
-import type { VersionCondition } from "./condition.ts";
 import {
   AGENT,
   aboutAgent,
@@ -58,6 +57,7 @@ import {
   type TimeWindow,
   type TrailScope,
   takes,
+  type VersionCondition,
 } from "./operation-facts.ts";
 import type { SinkCredentials, SinkRequest, SinkSettings } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
@@ -131,10 +131,7 @@ const EXPORTED = oneOf("json", "ndjson", "csv", "cloudevents", "ocsf");
 const EDGE = nullable(named("edge", only({ seq: COUNT, agent_seq: COUNT, hash: HASH })));
 
 /** The forms of a check by policies, of an agent's text and of nobody's. */
-const onText = (members: Members) => [
-  aboutAgent(members),
-  inOwn({ ...members, policies_version: optional(version("p")) }),
-];
+const onText = (members: Members) => [aboutAgent(members), inOwn(members)];
 const UNDER = { under: oneOf("agent", "request") } as const;
 
 /** The forms of an event about a sink: in the workspace's log, and in the log of the installation. */
@@ -251,6 +248,7 @@ const SUSPENSION = {
   grows: "nothing",
   erasedBy: [],
   group: "suspension",
+  needs: "nothing",
   actors: CLIENTS,
   details: {
     ok: inAgent({ reason: nullable(TEXT), state_before: oneOf("active", "suspended"), ...FOUND }),
@@ -291,6 +289,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string }>(),
     did: "read the configuration",
     tried: "read the configuration",
+    needs: "config",
     actors: CLIENTS,
     details: { ok: inAgent({ version: version("v") }), not_found: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
   },
@@ -299,6 +298,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; config: JsonObject; condition?: VersionCondition }>(),
     did: "saved the configuration",
     tried: "save the configuration",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: inAgent(CONFIG_MADE), conflict: aboutAgent(VERSION_CONFLICT) },
   },
@@ -307,6 +307,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; page: Page } & OldestFirst>(),
     did: "listed the versions",
     tried: "list the versions",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: aboutAgent({ count: COUNT }), denied: aboutAgent(OVER_QUOTA) },
   },
@@ -315,6 +316,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; version: string }>(),
     did: "read a version",
     tried: "read a version",
+    needs: "version",
     actors: CLIENTS,
     details: {
       ok: inAgent({ version: version("v") }),
@@ -327,6 +329,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string }>(),
     did: "read the policies in force",
     tried: "read the policies in force",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
   },
@@ -335,6 +338,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; version: string; condition?: VersionCondition }>(),
     did: "rolled back the configuration",
     tried: "roll back the configuration",
+    needs: "version",
     actors: CLIENTS,
     details: {
       ok: inAgent({ ...CONFIG_MADE, rolled_back_from: version("v") }),
@@ -352,6 +356,7 @@ export const OPERATIONS = {
     ocsf: "datastore.create",
     did: "made a checkpoint",
     tried: "make a checkpoint",
+    needs: "nothing",
     actors: "kuls",
     details: {
       ok: inAgent({
@@ -376,6 +381,7 @@ export const OPERATIONS = {
     group: "checkpoint_reads",
     did: "listed the checkpoints",
     tried: "list the checkpoints",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: aboutAgent({ count: COUNT }), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
   },
@@ -387,6 +393,7 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "looked into a checkpoint",
     tried: "look into a checkpoint",
+    needs: "checkpoint",
     actors: CLIENTS,
     details: {
       ok: inAgent(CHECKPOINT),
@@ -403,6 +410,7 @@ export const OPERATIONS = {
     group: "checkpoint_reads",
     did: "compared a checkpoint",
     tried: "compare a checkpoint",
+    needs: "checkpoint",
     actors: CLIENTS,
     details: {
       ok: inAgent({ ...CHECKPOINT, to: optional(id("cp")), count: COUNT }),
@@ -420,6 +428,7 @@ export const OPERATIONS = {
     ocsf: "datastore.update",
     did: "restored a checkpoint",
     tried: "restore a checkpoint",
+    needs: "checkpoint",
     actors: CLIENTS,
     details: {
       ok: [
@@ -441,6 +450,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted a checkpoint",
     tried: "delete a checkpoint",
+    needs: "checkpoint",
     actors: "kuls",
     details: { ok: inAgent(CHECKPOINT), not_found: NO_CHECKPOINT, denied: inAgent({ ...CHECKPOINT, ...SUSPENDED }) },
   },
@@ -463,6 +473,7 @@ export const OPERATIONS = {
     ocsf: "datastore.write",
     did: "wrote",
     tried: "write",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       allowed: inAgent({
@@ -485,6 +496,7 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: inAgent(KEY),
@@ -500,6 +512,7 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: inAgent(KEY), not_found: aboutAgent(KEY), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
   },
@@ -517,6 +530,7 @@ export const OPERATIONS = {
     ocsf: "datastore.list",
     did: "listed keys",
     tried: "list keys",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT }),
@@ -536,6 +550,7 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "queried entries",
     tried: "query entries",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: aboutAgent({ prefix: redactable(TEXT), filter: optionalRedactable(listOf(listOf(TEXT))), count: COUNT }),
@@ -557,6 +572,7 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "searched",
     tried: "search",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: aboutAgent({
@@ -580,6 +596,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted",
     tried: "delete",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: inAgent({ key: TEXT }),
@@ -600,6 +617,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted below",
     tried: "delete below",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: inAgent({ prefix: TEXT, count: SOME }),
@@ -623,6 +641,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "erased",
     tried: "erase",
+    needs: "nothing",
     actors: "kulc",
     details: {
       ok: aboutAgent({ entries: COUNT, versions: COUNT, events: COUNT, erased: listOf(listOf(COUNT)) }),
@@ -638,6 +657,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     group: "data",
     did: "removed expired entries",
+    needs: "nothing",
     actors: "s",
     details: { ok: inAgent({ count: SOME }) },
   },
@@ -648,6 +668,7 @@ export const OPERATIONS = {
     input: takes<Record<never, never>>(),
     did: "read the workspace's policies",
     tried: "read the workspace's policies",
+    needs: "config",
     actors: CLIENTS,
     details: { ok: inOwn({ version: nullable(version("p")) }), denied: inOwn(OVER_QUOTA) },
   },
@@ -656,6 +677,7 @@ export const OPERATIONS = {
     input: takes<{ workspacePolicies: JsonObject; condition?: VersionCondition }>(),
     did: "saved the workspace's policies",
     tried: "save the workspace's policies",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: inWorkspace({ version: version("p"), config_digest: HASH }),
@@ -669,6 +691,7 @@ export const OPERATIONS = {
     input: takes<{ page: Page } & OldestFirst>(),
     did: "listed the versions of the workspace's policies",
     tried: "list the versions of the workspace's policies",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: inOwn({ count: COUNT }), denied: inOwn(OVER_QUOTA) },
   },
@@ -679,6 +702,7 @@ export const OPERATIONS = {
     input: takes<{ version: string }>(),
     did: "read a version of the workspace's policies",
     tried: "read a version of the workspace's policies",
+    needs: "version",
     actors: CLIENTS,
     details: {
       ok: inOwn({ version: version("p") }),
@@ -702,6 +726,7 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "checked a text",
     tried: "check a text",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: [
@@ -727,6 +752,7 @@ export const OPERATIONS = {
     ocsf: "datastore.query",
     did: "replayed policies",
     tried: "replay policies",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: onText({ under: oneOf("request"), policies: listOf(TEXT) }),
@@ -739,6 +765,7 @@ export const OPERATIONS = {
     input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & OldestFirst & TrailFilter>(),
     did: "looked at the audit log",
     tried: "look at the audit log",
+    needs: "nothing",
     actors: "kulc",
     details: { ok: onTrail({ ...WINDOW, ...FILTERS, count: COUNT }, ["workspace", "all"]) },
   },
@@ -748,6 +775,7 @@ export const OPERATIONS = {
     input: takes<{ eventId: string; proof: boolean }>(),
     did: "looked at an event",
     tried: "look at an event",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: beside({ event_id: id("aud"), proof: optional(TRUE) }),
@@ -760,6 +788,7 @@ export const OPERATIONS = {
     input: takes<{ eventId: string; format?: "tlog-proof" }>(),
     did: "took a receipt",
     tried: "take a receipt",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: beside({ event_id: id("aud"), format: optional(oneOf("tlog-proof")) }),
@@ -776,6 +805,7 @@ export const OPERATIONS = {
     group: "proofs",
     did: "verified the log",
     tried: "verify the log",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: onTrail({ valid: FLAG, chain_intact: FLAG, events_checked: COUNT }), not_found: aboutAgent({}) },
   },
@@ -793,6 +823,7 @@ export const OPERATIONS = {
     group: "proofs",
     did: "exported the log",
     tried: "export the log",
+    needs: "nothing",
     actors: "kulc",
     details: {
       ok: [
@@ -818,6 +849,7 @@ export const OPERATIONS = {
     input: takes<{ scope: AuditScope; after?: string; filter?: TrailFilter }>(),
     did: "watched the log",
     tried: "watch the log",
+    needs: "nothing",
     actors: CLIENTS,
     details: {
       ok: onTrail({ ...FILTERS, after: optional(id("aud")) }),
@@ -836,6 +868,7 @@ export const OPERATIONS = {
     }>(),
     did: "looked at the activity",
     tried: "look at the activity",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: onTrail({ interval: oneOf("minute", "hour", "day"), start_time: TIME, end_time: TIME }) },
   },
@@ -855,6 +888,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     did: "made a sink",
     tried: "make a sink",
+    needs: "nothing",
     actors: "kulc",
     details: {
       ok: onSink({
@@ -872,6 +906,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     did: "changed a sink",
     tried: "change a sink",
+    needs: "nothing",
     actors: "kulcs",
     details: {
       ok: onSink({
@@ -891,6 +926,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     did: "gave a sink new signing keys",
     tried: "give a sink new signing keys",
+    needs: "nothing",
     actors: "kulc",
     details: { ok: onSink({ old_keys_until: TIME, settings_digest: HASH }) },
   },
@@ -900,6 +936,7 @@ export const OPERATIONS = {
     ocsf: "entity.delete",
     did: "removed a sink",
     tried: "remove a sink",
+    needs: "nothing",
     actors: "kulc",
     details: { ok: onSink({ position: nullable(COUNT) }) },
   },
@@ -911,6 +948,7 @@ export const OPERATIONS = {
     ocsf: "entity.other",
     did: "tested a sink",
     tried: "test a sink",
+    needs: "nothing",
     actors: "kulc",
     details: { ok: onSink({}) },
   },
@@ -920,6 +958,7 @@ export const OPERATIONS = {
     ocsf: "api.delete",
     group: "workspace",
     did: "pruned the log",
+    needs: "nothing",
     actors: "c",
     details: {
       ok: inOwn({
@@ -937,6 +976,7 @@ export const OPERATIONS = {
     input: takes<{ prefix: string; contains?: string; page: Page }>(),
     did: "listed the agents",
     tried: "list the agents",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: inOwn({ prefix: redactable(TEXT), contains: optionalRedactable(TEXT), count: COUNT }) },
   },
@@ -947,6 +987,7 @@ export const OPERATIONS = {
     ocsf: "entity.read",
     did: "looked at the agent",
     tried: "look at the agent",
+    needs: "nothing",
     actors: CLIENTS,
     details: { ok: inAgent({}), not_found: aboutAgent({}) },
   },
@@ -972,6 +1013,7 @@ export const OPERATIONS = {
     ocsf: "api.read",
     group: "watching",
     did: "looked at",
+    needs: "nothing",
     actors: "u",
     details: (() => {
       const looked = inOwn({
@@ -990,6 +1032,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "workspace",
     did: "made the workspace",
+    needs: "nothing",
     actors: "ucs",
     details: {
       ok: inOwn({
@@ -1007,6 +1050,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "changed the sealing key",
+    needs: "nothing",
     actors: "c",
     details: { ok: inOwn({ origin: TEXT, signing_key: HASH }) },
   },
@@ -1016,6 +1060,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "restored the workspace from a backup",
+    needs: "nothing",
     actors: "c",
     details: {
       ok: inOwn({
@@ -1041,6 +1086,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "workspace",
     did: "changed who needs a second factor",
+    needs: "nothing",
     actors: "u",
     details: { ok: inWorkspace({ second_factor_since: nullable(TIME) }) },
   },
@@ -1050,6 +1096,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "keys",
     did: "made an API key",
+    needs: "nothing",
     actors: "uc",
     details: { ok: inWorkspace(KEY_MADE) },
   },
@@ -1059,6 +1106,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "keys",
     did: "changed the networks of an API key",
+    needs: "nothing",
     actors: "uc",
     details: { ok: inWorkspace({ key_id: id("key"), networks: nullable(listOf(TEXT)) }) },
   },
@@ -1068,6 +1116,7 @@ export const OPERATIONS = {
     ocsf: "entity.delete",
     group: "keys",
     did: "revoked an API key",
+    needs: "nothing",
     actors: "uc",
     details: { ok: inWorkspace({ key_id: id("key"), revoked_at: TIME }) },
   },
@@ -1077,6 +1126,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "keys",
     did: "rotated an API key",
+    needs: "nothing",
     actors: "uc",
     details: { ok: inWorkspace({ ...KEY_MADE, replaces: id("key"), replaced_expires_at: TIME }) },
   },
@@ -1086,6 +1136,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "members",
     did: "invited a member",
+    needs: "nothing",
     actors: "u",
     details: {
       ok: inWorkspace({
@@ -1104,6 +1155,7 @@ export const OPERATIONS = {
     ocsf: "entity.delete",
     group: "members",
     did: "withdrew an invitation",
+    needs: "nothing",
     actors: "u",
     details: { ok: inWorkspace({ invitation_id: id("inv"), revoked_at: TIME }) },
   },
@@ -1113,6 +1165,7 @@ export const OPERATIONS = {
     ocsf: "group.add_user",
     group: "members",
     did: "joined",
+    needs: "nothing",
     actors: "uc",
     details: {
       ok: [
@@ -1128,6 +1181,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "members",
     did: "changed a member's role",
+    needs: "nothing",
     actors: "u",
     details: { ok: inWorkspace({ ...MEMBER, role_before: ROLE }) },
   },
@@ -1137,6 +1191,7 @@ export const OPERATIONS = {
     ocsf: "group.remove_user",
     group: "members",
     did: "removed a member",
+    needs: "nothing",
     actors: "uc",
     details: { ok: [by("u", inWorkspace(MEMBER)), by("c", inInstallation(OPERATOR))] },
   },
@@ -1144,6 +1199,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.create",
     did: "made an account",
+    needs: "nothing",
     actors: "u",
     details: {
       ok: [
@@ -1158,6 +1214,7 @@ export const OPERATIONS = {
     group: "sign_ins",
     did: "signed in",
     tried: "sign in",
+    needs: "nothing",
     actors: "us",
     details: {
       ok: by(
@@ -1190,6 +1247,7 @@ export const OPERATIONS = {
     ocsf: "authentication.logoff",
     group: "sign_ins",
     did: "ended sessions",
+    needs: "nothing",
     actors: "us",
     details: {
       ok: [
@@ -1202,6 +1260,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.change_password",
     did: "changed the password",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1209,6 +1268,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.other",
     did: "changed the name",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1217,6 +1277,7 @@ export const OPERATIONS = {
     control: "end_factors",
     ocsf: "account.reset_password",
     did: "set a password with a link",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation({ ...OWNER, link_id: id("inv"), second_factor_ended: FLAG, ...ADDRESS }) },
   },
@@ -1224,6 +1285,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.other",
     did: "started a second factor",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1231,6 +1293,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.enable_factor",
     did: "confirmed the second factor",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1238,6 +1301,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.disable_factor",
     did: "ended the second factor",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1246,6 +1310,7 @@ export const OPERATIONS = {
     control: "add_passkey",
     ocsf: "account.enable_factor",
     did: "added a passkey",
+    needs: "nothing",
     actors: "u",
     details: {
       ok: inInstallation({ ...OWNER, passkey_id: id("pky"), host: TEXT, created_at: TIME, credential_digest: HASH }),
@@ -1256,6 +1321,7 @@ export const OPERATIONS = {
     control: "remove_passkey",
     ocsf: "account.disable_factor",
     did: "removed a passkey",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation({ ...OWNER, passkey_id: id("pky") }) },
   },
@@ -1263,6 +1329,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.other",
     did: "made new recovery codes",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation(OWNER) },
   },
@@ -1272,6 +1339,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "workspace",
     did: "made a workspace",
+    needs: "nothing",
     actors: "uc",
     details: {
       ok: [
@@ -1284,6 +1352,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.other",
     did: "linked the account to the issuer",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation({ ...OWNER, issuer: TEXT, subject: TEXT }) },
   },
@@ -1291,6 +1360,7 @@ export const OPERATIONS = {
     ...OWN_ACCOUNT,
     ocsf: "account.other",
     did: "ended the link to the issuer",
+    needs: "nothing",
     actors: "u",
     details: { ok: inInstallation({ ...OWNER, issuer: TEXT }) },
   },
@@ -1300,6 +1370,7 @@ export const OPERATIONS = {
     ocsf: "entity.update",
     group: "accounts",
     did: "chose whether people sign in by the issuer only",
+    needs: "nothing",
     actors: "c",
     details: { ok: inInstallation({ only: FLAG }) },
   },
@@ -1309,6 +1380,7 @@ export const OPERATIONS = {
     ocsf: "entity.create",
     group: "accounts",
     did: "made a link for a person",
+    needs: "nothing",
     actors: "c",
     details: {
       ok: inInstallation({

@@ -97,6 +97,9 @@ test("rooms import only what the table allows, and the table allows nothing that
 const SHARED_LIST = [
   "operations.ts",
   "operation-facts.ts",
+  "details.ts",
+  "agent-id.ts",
+  "json.ts",
   "trail-filter.ts",
   "screen/policies.ts",
   "screen/retention.ts",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Chain, describe as shown } from "../src/details.ts";
 import type { AuditResult } from "../src/log/event.ts";
-import { formProblem } from "../src/log/forms.ts";
+import { formProblem } from "../src/log/event.ts";
 import { EVENT_NAMES, eventFacts } from "../src/operations.ts";
 import { typeId } from "./log/sample.ts";
 

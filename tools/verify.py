@@ -93,11 +93,11 @@ policies.list_versions | kul | ok | o | {count: count}
 policies.read_version | kul | ok | o | {version: p1}
 policies.read_version | kul | not_found | o | {version?: p1}
 policy.check | kul | ok | n | {allowed: true, redacted?: true, findings?: findings, excepted?: {*: some}, under: "agent" or "request"}
-policy.check | kul | ok | o | {allowed: true, redacted?: true, findings?: findings, excepted?: {*: some}, under: "agent" or "request", policies_version?: p1}
+policy.check | kul | ok | o | {allowed: true, redacted?: true, findings?: findings, excepted?: {*: some}, under: "agent" or "request"}
 policy.check | kul | ok | n | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request"}
-policy.check | kul | ok | o | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request", policies_version?: p1}
+policy.check | kul | ok | o | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request"}
 policy.replay | kul | ok | n | {under: "request", policies: [text]}
-policy.replay | kul | ok | o | {under: "request", policies: [text], policies_version?: p1}
+policy.replay | kul | ok | o | {under: "request", policies: [text]}
 audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
 audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
 audit.read | kul | ok | a | {event_id: aud_, proof?: true}
@@ -174,7 +174,7 @@ ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "dat
 
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
-OBSTACLES = {"workspace_left_out", "completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
+OBSTACLES = {"workspace_left_out", "completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_not_given", "encoding_unknown",
              "log_empty", "newer_schema", "node_copies", "not_evidence", "seal_missing", "usage", "witness_missing"}
 
 
@@ -441,8 +441,7 @@ def shared_members(event, kind, chain, said):
 
 
 def depends_on_policies(event, said):
-    about = event["agent_id"] is not None or "agent_id" in said or said.get("redacted") is True
-    return about or event["operation"] == "policy.check"
+    return event["agent_id"] is not None or said.get("redacted") is True or "agent_id" in said or "allowed" in said
 
 
 def version_number(version):
@@ -1076,7 +1075,7 @@ class Log:
         require(commitment == event["details_commitment"], "details_mismatch", f"seq {seq}: details do not fit", seq)
         try:
             said = load_json(details_text)
-            good = isinstance(said, dict) and jcs(said) == details_text
+            good = isinstance(said, dict) and jcs(said) == details_text and is_text(details_text)
         except (Tampered, ValueError, RecursionError):
             good = False
         require(good, "details_malformed", f"seq {seq}: details are not canonical", seq)
@@ -1718,20 +1717,28 @@ def check_receipt(text, trust):
     except Tampered as problem:
         raise Tampered("proof_invalid", str(problem), leaf["seq"]) from None
     trust.note_witnesses(seal)
-    require(trust.keys, "key_missing", "a receipt is checked with the public key: give it with --public-key")
-    require(signed, "key_missing", not_their_key(trust, {fingerprint_of(key) for key in keys}))
+    require(trust.keys, "key_not_given", "a receipt is checked with the public key: give it with --public-key")
+    require(signed, "key_not_given", not_their_key(trust, {fingerprint_of(key) for key in keys}))
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
     said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
 
 
-def log_header(path):
-    """The header of the write-ahead log beside a database; None without one."""
+def read_beside(path, size=-1):
+    """The bytes of a file that is part of the evidence; None without one. Whoever opens what is no file may wait for ever."""
+    if not path.exists():
+        return None
+    require(path.is_file(), "evidence_unreadable", f"{path.name} is no regular file")
     try:
-        with open(f"{path}-wal", "rb") as log:
-            return log.read(32) or None
+        with path.open("rb") as file:
+            return file.read(size)
     except FileNotFoundError:
         return None
+
+
+def log_header(path):
+    """The header of the write-ahead log beside a database; None without one."""
+    return read_beside(Path(f"{path}-wal"), 32) or None
 
 
 def copy_once(path, target):
@@ -1760,7 +1767,7 @@ def copied(path):
     """A copy of a database, opened: the evidence itself is not opened."""
     path = path.resolve()  # the log is beside the file itself, not beside a link to it
     journal = Path(f"{path}-journal")
-    hot = journal.exists() and journal.read_bytes()[:1] not in (b"", b"\0")
+    hot = read_beside(journal, 1) not in (None, b"", b"\0")
     require(not hot, "evidence_unreadable", "a rollback journal (-journal) is beside it, so that opening it changes it")
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch, "evidence.db")
@@ -1795,7 +1802,8 @@ def opened(target, access="mode=ro", any_size=False):
 
 def check_workspace(path, trust, logs=None, seals=None, workspace=None):
     """`seals`: the file of seals beside the databases. It is read before the database, so it is not ahead of it."""
-    filed = seals.read_bytes().decode(errors="surrogateescape") if seals and seals.exists() else ""
+    filed = (read_beside(seals) or b"").decode(errors="surrogateescape") if seals else ""
+    require(path.is_file(), "evidence_unreadable", "it is no regular file")
     with copied(path) as db:
         try:
             return check_database(db, trust, [] if logs is None else logs, filed, workspace)
@@ -2069,6 +2077,8 @@ def check_tables(db, trust, logs, filed, workspace):
     """What an earlier problem explains is not looked at."""
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "not_evidence", "this database is no workspace of governd")
+    encoding = db.execute("PRAGMA encoding").fetchone()[0]
+    require(encoding == "UTF-8", "encoding_unknown", f"the database's texts are in {encoding}, and governd writes UTF-8")
     check_pages(db)
     check_schema(db)
     check_numbers(db)
@@ -3332,7 +3342,7 @@ def explain_missing(root, workspace, logs):
 def left_out_of(manifest):
     """The workspaces that a backup says it lacks; none for what is no backup, or says so in another form."""
     try:
-        said = load_json(manifest.read_bytes().decode())["left_out"]
+        said = load_json((read_beside(manifest) or b"").decode())["left_out"]
         good = all(isinstance(one["reason"], str) and re.fullmatch("ws_[0-7][0-9a-hjkmnp-tv-z]{25}", one["workspace_id"]) for one in said)
         return {one["workspace_id"] for one in said} if good else set()
     except (OSError, ValueError, KeyError, TypeError, Problem):
@@ -3344,7 +3354,7 @@ def read_backup_time(manifest):
     if not manifest.exists():
         return None
     try:
-        said = load_json(manifest.read_bytes().decode())
+        said = load_json((read_beside(manifest) or b"").decode())
     except (OSError, ValueError, RecursionError, Problem):
         said = None
     good = isinstance(said, dict) and said.get("format") == "governd.backup/1" and is_time(said.get("created_at"))

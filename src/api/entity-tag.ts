@@ -1,5 +1,5 @@
 /** `If-Match` and `If-None-Match` (RFC 9110 sections 8.8.3, 13.1.1 and 13.1.2). */
-import type { VersionCondition } from "../condition.ts";
+import type { VersionCondition } from "../operation-facts.ts";
 
 /** One list item: an entity tag, then a comma or the end. Optional whitespace around both. */
 const ITEM = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(,|$)/y;

@@ -2,7 +2,7 @@
  * The precondition in the headers of a request that changes something (RFC 9110 section 13.1). It is never ignored: a
  * client that sends one must not change what it did not want to.
  */
-import type { VersionCondition } from "../condition.ts";
+import type { VersionCondition } from "../operation-facts.ts";
 import { invalid } from "../problem.ts";
 import { parseIfMatch } from "./entity-tag.ts";
 

@@ -2,9 +2,10 @@
  * Defines routes: method, path, schemas and descriptions, and what carries a request out. Under `/v1` that is an
  * operation, to whose input the row converts the request; under `/account` it is a function of the row.
  */
+
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { VersionCondition } from "../condition.ts";
 import type { Principal } from "../core/writer/contract.ts";
+import type { VersionCondition } from "../operation-facts.ts";
 import {
   changesSomething,
   type EventName,

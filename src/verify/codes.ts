@@ -190,6 +190,10 @@ export const OBSTACLES = {
     advice: "Verify what is on the server: governd verify URL.",
   },
   not_evidence: { means: "this is no workspace and no export", advice: "Name another file." },
+  encoding_unknown: {
+    means: "the database has another encoding of texts than UTF-8, which governd never makes",
+    advice: "Ask who converted the file, and for the file as it was.",
+  },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },
   export_incomplete: {
     means: "the export's end is missing, so nothing is known of what should follow",
@@ -208,7 +212,7 @@ export const OBSTACLES = {
     means: "no seal here could be checked as was asked",
     advice: "Bring another key or seal; the message says which.",
   },
-  key_missing: {
+  key_not_given: {
     means: "without the right public key nothing can be established",
     advice: "Bring the key that signed the seal, from a place that the operator does not control.",
   },
@@ -224,9 +228,6 @@ export const OBSTACLES = {
 
 export type ObstacleCode = keyof typeof OBSTACLES;
 
-/**
- * Returns the explanation of a problem or an obstacle. Both have a code `key_missing`, but only the problem has a
- * table.
- */
-export const wordsOf = ({ code, table }: { code: ProblemCode | ObstacleCode; table: string | null }): CodeFacts =>
-  code in OBSTACLES && table === null ? OBSTACLES[code as ObstacleCode] : PROBLEMS[code as ProblemCode];
+/** Returns the explanation of a problem or an obstacle. */
+export const wordsOf = (code: ProblemCode | ObstacleCode): CodeFacts =>
+  code in OBSTACLES ? OBSTACLES[code as ObstacleCode] : PROBLEMS[code as ProblemCode];

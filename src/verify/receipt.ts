@@ -38,7 +38,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   }
   if (publicKey === undefined) {
     const why = whyNoKey(publicKeys, keys ?? []);
-    const problems = [reportedObstacle("key_missing", why)];
+    const problems = [reportedObstacle("key_not_given", why)];
     return newResult(path, "receipt", {
       ...about,
       verdict: "undetermined",

@@ -96,6 +96,11 @@ function whyNotWorkspace(connection: Connection): Obstacle | null {
   if (!isWorkspace(connection)) {
     return { code: "not_evidence", message: "this database is no workspace of governd" };
   }
+  const encoding = connection.value<string>("PRAGMA encoding");
+  if (encoding !== "UTF-8") {
+    const message = `the database's texts are in ${encoding}, and governd writes UTF-8`;
+    return { code: "encoding_unknown", message };
+  }
   return unknownSchema(connection, WORKSPACE_SCHEMA);
 }
 

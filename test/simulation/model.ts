@@ -2,9 +2,10 @@
  * The simplest model of a workspace. It follows the log: the actor of each event names the operation of the simulation
  * that the event records, and the model says what the result of that operation must be at this place in the log.
  */
-import type { VersionCondition } from "../../src/condition.ts";
+
 import type { OperationRequest, WorkspaceEvent } from "../../src/core/writer/contract.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
+import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import { ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";

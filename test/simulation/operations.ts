@@ -1,7 +1,8 @@
 /** Random operations, on few keys and agents so that they collide. */
-import type { VersionCondition } from "../../src/condition.ts";
+
 import type { OperationRequest, Principal } from "../../src/core/writer/contract.ts";
 import type { JsonObject } from "../../src/json.ts";
+import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { Seeded } from "../seeded.ts";
 import type { Asked, ModelWorkspace } from "./model.ts";

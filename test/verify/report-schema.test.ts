@@ -23,11 +23,9 @@ test("the words are plain: no code has the words of another", () => {
   expect(new Set(means).size).toBe(means.length);
 });
 
-test("a code that an obstacle has, too, keeps its own words", () => {
-  const shared = (Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]).filter((code) => code in OBSTACLES);
-  expect(shared).toEqual(["key_missing"]);
-  for (const code of shared) expect(wordsOf({ code, table: "api_keys" }).means).toBe(PROBLEMS[code].means);
-  expect(wordsOf({ code: "key_missing", table: null })).toEqual(OBSTACLES.key_missing);
+test("a code has one meaning: no obstacle has the code of a problem", () => {
+  expect(Object.keys(PROBLEMS).filter((code) => code in OBSTACLES)).toEqual([]);
+  expect(wordsOf("key_not_given")).toEqual(OBSTACLES.key_not_given);
 });
 
 test("the schema is printed, and names its version", async () => {

@@ -1,9 +1,9 @@
 /** Operations with several parts: against a simple model, and what goes wrong inside them. */
 import { expect, test } from "bun:test";
-import type { VersionCondition } from "../../src/condition.ts";
 import type { CompositeJob } from "../../src/core/writer/composite.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { Job } from "../../src/core/writer/job.ts";
+import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, PartOf, PartRequest } from "../../src/operations.ts";
 import { Problem } from "../../src/problem.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";

@@ -1,8 +1,8 @@
 /** Conditions of writes and deletions: what holds when, what a conflict answers and records, and what it keeps silent. */
 import { expect, test } from "bun:test";
-import { holds, ifVersion, type VersionCondition } from "../../src/condition.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { holds, ifVersion, type VersionCondition } from "../../src/operation-facts.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

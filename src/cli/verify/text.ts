@@ -143,7 +143,7 @@ function agentLines({ agent_id, events, valid, first_invalid }: SourceAgent): st
 function problemLines({ report, problemCount }: SourceResult): string[] {
   const lines: string[] = [];
   for (const problem of report.problems.slice(0, MAX_SHOWN)) {
-    const { means, advice } = wordsOf(problem);
+    const { means, advice } = wordsOf(problem.code);
     lines.push(`  ${problem.code}${placeText(problem)}: ${problem.message}`, `    means: ${means}`);
     if (problem.table !== null) lines.push(`    in table ${problem.table}${rowsText(problem)}`);
     if (problem.consequences > 0) lines.push(`    and therefore: ${consequenceText(problem)}`);

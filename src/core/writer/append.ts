@@ -1,8 +1,7 @@
 /** Appends an event: makes its canonical bytes and salted details, and moves the head of its chain. */
 import type { RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../../log/event.ts";
-import { formProblem } from "../../log/forms.ts";
+import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, formProblem } from "../../log/event.ts";
 import { eventHash, SALT_BYTES, saltedDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { EventName } from "../../operations.ts";

@@ -3,11 +3,12 @@
  * returns an outcome. Only the recorder (recorder.ts) runs operations; it applies the effect and appends the event, so
  * every change is audited.
  */
-import type { VersionCondition } from "../../condition.ts";
+
 import type { IdSource } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditResult } from "../../log/event.ts";
 import { type Cells, rowChanges } from "../../log/row-effects.ts";
+import type { VersionCondition } from "../../operation-facts.ts";
 import type {
   CompositeName,
   DirectName,

@@ -1,5 +1,5 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
-import { holds } from "../../condition.ts";
+
 import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import {
@@ -22,6 +22,7 @@ import {
 } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { holds } from "../../operation-facts.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { inForce } from "../../screen/effective.ts";
 import { NO_POLICIES } from "../../screen/policies.ts";

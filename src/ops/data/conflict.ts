@@ -1,8 +1,9 @@
 /** Checks the condition of a write or a deletion. */
-import { holds, type VersionCondition } from "../../condition.ts";
+
 import type { AgentState } from "../../core/rows/agents.ts";
 import { entryVersion } from "../../core/rows/entries.ts";
 import { type Context, conflict, naming, type Outcome, type ProblemAnswer } from "../../core/writer/operation.ts";
+import { holds, type VersionCondition } from "../../operation-facts.ts";
 import { recorded } from "../../screen/decide.ts";
 import type { Reader } from "../../store/transaction.ts";
 

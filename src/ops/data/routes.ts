@@ -19,7 +19,7 @@ import { parseFilter } from "../../api/filter.ts";
 import { listInput } from "../../api/page.ts";
 import { route } from "../../api/route.ts";
 import { object } from "../../api/shapes.ts";
-import { ifVersion, type VersionCondition } from "../../condition.ts";
+import { ifVersion, type VersionCondition } from "../../operation-facts.ts";
 import { invalid } from "../../problem.ts";
 import {
   Batch,

@@ -16,9 +16,8 @@ import {
 } from "../../api/shapes.ts";
 import { parseTimestamp } from "../../api/timestamp.ts";
 import { Validator } from "../../api/validate.ts";
-import { ifVersion } from "../../condition.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Expiry } from "../../operation-facts.ts";
+import { type Expiry, ifVersion } from "../../operation-facts.ts";
 import type { PartOf, PartRequest } from "../../operations.ts";
 import { invalid, Problem, within } from "../../problem.ts";
 import { BlockedBy, Finding } from "./finding-schema.ts";

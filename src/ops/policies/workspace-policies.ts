@@ -1,11 +1,12 @@
 /** Operations on the policies of the workspace, the workspace policies. They run on the workspace's thread. */
-import { holds } from "../../condition.ts";
+
 import { listBody } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import { type ConfigVersion, configFacts, listConfigs, readConfigVersion } from "../../core/rows/configs.ts";
 import { answered, type Context, conflict, notFound, type Run } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { holds } from "../../operation-facts.ts";
 import { parsePoliciesVersion, policiesMembers, showPoliciesVersion } from "../../screen/workspace-policies.ts";
 
 const NO_VERSION = "The workspace's policies have no such version. GET /v1/policies/versions lists them.";

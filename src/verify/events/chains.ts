@@ -1,9 +1,11 @@
-/** The chains of a log while it is verified. Only the ends of each are kept. */
+/** The chains of a log while it is verified: the ends of each, and what its operations need and leave behind. */
+import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Finding } from "../problems.ts";
 import { KnownChains } from "./fast/known-chains.ts";
+import { Premises } from "./premises.ts";
 import type { AgentReport, ChainEnd, ChainState, EventReference, Segment } from "./segment.ts";
 
 /** Reports a problem of an event. `since`: the position of the previous event in its chain, if the two do not match. */
@@ -19,6 +21,7 @@ interface ChainOptions {
 export class ChainSet {
   /** The chains in the form for the fast path. */
   readonly known = new KnownChains();
+  readonly premises: Premises;
   readonly #chains = new Map<string | null, ChainState>();
   readonly #options: ChainOptions;
   readonly #report: EventReport;
@@ -28,6 +31,7 @@ export class ChainSet {
 
   constructor(options: ChainOptions, report: EventReport) {
     this.#options = options;
+    this.premises = new Premises(options.single);
     this.#report = report;
   }
 
@@ -61,6 +65,21 @@ export class ChainSet {
     this.#join(newChain(here), own);
   }
 
+  /**
+   * Checks that the event, which was taken, can be after the events before it. @param details null when they are erased
+   * or not genuine
+   */
+  follow(event: AuditEventBody, details: string | null, wasChanged: boolean): void {
+    const { agent_id: agentId } = event;
+    const before = this.premises.configOf(agentId);
+    const said = details === null ? null : (JSON.parse(details) as JsonObject);
+    const found = wasChanged ? null : this.premises.take(event, said);
+    if (found !== null) this.#report(found.code, event, found.message);
+    const isOther = before !== undefined && before !== this.premises.configOf(agentId);
+    if (found !== null || wasChanged || isOther) this.known.forgetShapes(agentId);
+    this.known.policies = this.premises.statedPolicies;
+  }
+
   /** Appends the ends of the next segment; to be called before {@link append}. */
   appendEnds({ first, last }: Segment): void {
     this.known.settleAll();
@@ -69,8 +88,12 @@ export class ChainSet {
   }
 
   /** Appends the chains of the next segment. */
-  append({ chains }: Segment): void {
+  append({ chains, premises }: Segment): void {
     for (const next of chains) this.#join(next, false);
+    const found = this.premises.append(premises);
+    const [next] = chains;
+    if (found !== null && next !== undefined) this.#report(found.code, next.first.event, found.message);
+    this.known.policies = this.premises.statedPolicies;
   }
 
   /** Counts a problem against the event's chain. @param breaks whether its links or numbers are broken */

@@ -5,7 +5,6 @@
  *
  * The fast path (fast/) accepts valid events by their bytes. The plain path takes all others, and diagnoses them.
  */
-import type { JsonObject } from "../../json.ts";
 import type { Bytes } from "../../log/bytes.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
@@ -14,14 +13,13 @@ import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log
 import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import type { Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
-import { breaksChain, type Problem, ProblemList, type ProblemRow } from "../problems.ts";
+import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
 import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
 import { Blanks, detailsProblem, inItsPlace, NO_ERASURE } from "./details.ts";
 import type { EventPosition } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { type StoredPage, takeStored } from "./fast/stored-event.ts";
-import { Premises } from "./premises.ts";
 import type { SealAudit } from "./seal-audit.ts";
 import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
@@ -37,7 +35,6 @@ export class LogVerifier {
   readonly restores: DeclaredRestore[] = [];
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
-  readonly #premises: Premises;
   readonly #startSeq: number;
   readonly #place: EventPosition;
   readonly #noLeaf = new Uint8Array(HASH_BYTES);
@@ -53,12 +50,10 @@ export class LogVerifier {
     this.#startSeq = typeof start === "object" ? start.seq : 0;
     this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
     this.#place = { seq: 0, gaps: single };
-    this.#premises = new Premises(single);
     this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) =>
       this.#problem(code, event, message, since),
     );
-    const report = (problem: Problem) => this.#problems.add(problem);
-    this.#tree = seals ? new SealedTree(options, seals, this.#nextSeq, report) : null;
+    this.#tree = seals ? new SealedTree(options, seals, this.#nextSeq, (found) => this.#problems.add(found)) : null;
   }
 
   /** The number of events that were fed, for progress. */
@@ -95,11 +90,10 @@ export class LogVerifier {
   add(events: readonly StoredEvent[]): void {
     for (const stored of events) {
       this.#events += 1;
-      const checked = this.#checkEvent(stored);
-      if (checked !== null) {
-        const { event, wasChanged } = checked;
+      const { event = null, wasChanged = false } = this.#checkEvent(stored) ?? {};
+      if (event !== null) {
         const details = this.#detailsOf(stored, event);
-        this.#checkPremises(event, details, wasChanged);
+        this.#chains.follow(event, details, wasChanged);
         const key = namedKey(event, details);
         if (key !== null) this.#tree?.noteKeys([key]);
         this.#noteRestore(event, details);
@@ -171,9 +165,6 @@ export class LogVerifier {
     this.blanks.append(segment);
     this.#tree?.noteKeys(segment.keys);
     for (const restore of segment.restores) this.takeRestore(restore);
-    const found = this.#premises.append(segment.premises);
-    if (found !== null) this.report(found.code, null, segment.start, found.message);
-    this.#chains.known.policies = this.#premises.statedPolicies;
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
 
@@ -193,7 +184,7 @@ export class LogVerifier {
       restores: this.restores,
       blanks: this.blanks.blanks,
       erasures: this.blanks.erasures,
-      premises: this.#premises.toPlain(),
+      premises: this.#chains.premises.toPlain(),
     };
   }
 
@@ -276,18 +267,6 @@ export class LogVerifier {
     this.#chains.take(event, hash, event.workspace_id === this.#workspaceId);
     for (const { code, message } of problems) this.#problem(code, event, message);
     return { event, wasChanged };
-  }
-
-  /** Checks that the event can be, after the events before it. */
-  #checkPremises(event: AuditEventBody, details: string | null, wasChanged: boolean): void {
-    const before = this.#premises.configOf(event.agent_id);
-    const said = details === null ? null : (JSON.parse(details) as JsonObject);
-    const found = wasChanged ? null : this.#premises.take(event, said);
-    if (found !== null) this.#problem(found.code, event, found.message);
-    const { known } = this.#chains;
-    const isOther = before !== undefined && before !== this.#premises.configOf(event.agent_id);
-    if (found !== null || wasChanged || isOther) known.forgetShapes(event.agent_id);
-    known.policies = this.#premises.statedPolicies;
   }
 
   #noteRestore(event: AuditEventBody, details: string | null): void {

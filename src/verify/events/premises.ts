@@ -9,8 +9,9 @@ import { dependsOnPolicies } from "../../details.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import { effectKind } from "../../log/effects.ts";
-import { type AuditEventBody, SYSTEM } from "../../log/event.ts";
-import { formProblem, formsIn, type OfInstallation } from "../../log/forms.ts";
+import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
+import type { Needs } from "../../operation-facts.ts";
+import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
 import type { StatedPolicies } from "./fast/known-details.ts";
 
@@ -167,6 +168,8 @@ export class Premises {
     if (!this.single && !this.#statesPolicies(event, details)) {
       return impossible("policies_version is not the version in force before the event");
     }
+    // About an agent without events, which has no config.
+    if (Object.hasOwn(details, "agent_id")) return null;
     return isPossibleVersion(event, details, inForce)
       ? null
       : impossible("the operation names a version or a position that there is not");
@@ -174,9 +177,7 @@ export class Premises {
 
   #statesPolicies(event: AuditEventBody, details: JsonObject): boolean {
     const stated = numberOf(details.policies_version);
-    if (!dependsOnPolicies(details, { agentId: event.agent_id }) && event.operation !== "policy.check")
-      return stated === 0;
-    return this.policies.is(stated);
+    return dependsOnPolicies(details, event.agent_id) ? this.policies.is(stated) : stated === 0;
   }
 
   #follow(event: AuditEventBody, details: JsonObject | null, agent: AgentPremises): Finding | null {
@@ -218,64 +219,38 @@ const numberOf = (version: JsonValue | undefined): number =>
   typeof version === "string" ? Number(version.slice(1)) : 0;
 
 /** Whether the versions and the position that an operation names were there, and follow each other. */
-function isPossibleVersion(
-  { operation, result, agent_id: agentId, seq }: AuditEventBody,
-  details: JsonObject,
-  inForce: number,
-): boolean {
-  // About an agent without events, which has no config.
-  if (agentId === null && !operation.startsWith("policies.")) return true;
-  const named = numberOf(details.version);
-  switch (`${operation} ${result}`) {
-    case "config.read ok":
-    case "policies.read ok":
-      return named === inForce;
-    case "config.read_version ok":
-    case "policies.read_version ok":
-      return named <= inForce;
-    case "config.read not_found":
-      return inForce === 0;
-    case "config.read_version not_found":
-    case "config.rollback not_found":
-    case "policies.read_version not_found":
-      return named === 0 || named > inForce;
-    case "config.update ok":
-    case "policies.update ok":
-      return named === inForce + 1;
-    case "config.rollback ok":
-      return named === inForce + 1 && numberOf(details.rolled_back_from) <= inForce;
-    case "checkpoint.create ok":
-      return details.as_of_seq === seq;
-    case "checkpoint.restore ok":
-      return (
-        details.config_version === undefined ||
-        (numberOf(details.config_version) === inForce + 1 && numberOf(details.rolled_back_from) <= inForce)
-      );
-    default:
-      return true;
+function isPossibleVersion(event: AuditEventBody, details: JsonObject, inForce: number): boolean {
+  const { operation, result, seq } = event;
+  const { version, config_version: restored, rolled_back_from: from, as_of_seq: asOf } = details;
+  const isThere = (named: JsonValue | undefined) => numberOf(named) <= inForce;
+  const isNext = (named: JsonValue | undefined) => numberOf(named) === inForce + 1;
+  switch (effectKind(operation, result)) {
+    case "add_config":
+      return isNext(version) && isThere(from);
+    case "restore":
+      return restored === undefined || (isNext(restored) && isThere(from));
+    case "add_checkpoint":
+      return asOf === seq;
   }
+  const needs = needsOf(operation);
+  if (needs === "config")
+    return result === "ok" ? numberOf(version) === inForce : result !== "not_found" || inForce === 0;
+  if (needs !== "version" || (result !== "ok" && result !== "not_found")) return true;
+  return isThere(version) === (result === "ok") || numberOf(version) === 0;
 }
 
 /** Returns what an event does to checkpoints of its agent. */
 function actsOf({ operation, result }: AuditEventBody, details: JsonObject): CheckpointAct[] {
   const { checkpoint_id: id, to, safety_checkpoint_id: safety } = details;
-  if (typeof id !== "string" || result !== "ok") return [];
-  switch (operation) {
-    case "checkpoint.create":
-      return [["makes", id]];
-    case "checkpoint.delete":
-      return [["ends", id]];
-    case "checkpoint.restore":
-      return [
-        ["needs", id],
-        ["makes", String(safety)],
-      ];
-    case "checkpoint.compare":
-    case "checkpoint.read":
-      return [["needs", id], ...(typeof to === "string" ? [["needs", to] as const] : [])];
-    default:
-      return [];
-  }
+  const named = [id, to].filter((one) => typeof one === "string");
+  const kind = effectKind(operation, result);
+  if (kind === "add_checkpoint") return named.map((one) => ["makes", one]);
+  if (result !== "ok" || needsOf(operation) !== "checkpoint") return [];
+  const does = kind === "remove_checkpoint" ? "ends" : "needs";
+  return [
+    ...named.map((one) => [does, one] as const),
+    ...(typeof safety === "string" ? [["makes", safety] as const] : []),
+  ];
 }
 
 /** Applies what is done to a checkpoint. Whether that was possible, as far as is known. */
@@ -289,6 +264,20 @@ function actOn({ checkpoints, acts }: AgentPremises, act: CheckpointAct): boolea
   return does === "ends" ? checkpoints.delete(id) : checkpoints.has(id);
 }
 
+const needsOf = (operation: string): Needs => eventFacts(operation)?.needs ?? "nothing";
+
+/** The effects that are followed here; the others change entries, or nothing. */
+const FOLLOWED: readonly string[] = [
+  "add_config",
+  "add_checkpoint",
+  "remove_checkpoint",
+  "restore",
+  "suspend",
+  "resume",
+];
+
 /** Whether the details of an operation's events are needed to follow what it leaves, or to know what it needs. */
-export const isFollowed = (operation: string): boolean =>
-  /^(config|policies|checkpoint)\.|^agent\.(suspend|resume)$/.test(operation);
+export function isFollowed(operation: string): boolean {
+  const { needs = "nothing", effect = "none" } = eventFacts(operation) ?? {};
+  return FOLLOWED.includes(effect) || needs !== "nothing";
+}

@@ -6,8 +6,7 @@
 import { createHash } from "node:crypto";
 import { prunedEvents } from "../../core/rows/pruning.ts";
 import type { JsonObject } from "../../json.ts";
-import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
-import { formProblem } from "../../log/forms.ts";
+import { type AuditEventBody, EventFormatError, formProblem, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";

@@ -7,7 +7,7 @@
 import { Bytes, copy, same } from "../../../log/bytes.ts";
 import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import { formsFor } from "../../../log/forms.ts";
+import { formsFor } from "../../../log/event.ts";
 import { isErasable } from "../details.ts";
 import { KnownDetails } from "./known-details.ts";
 import { HASH_CHARS, ID_CHARS, TIME_CHARS } from "./text-forms.ts";
