@@ -54,7 +54,9 @@ export class OpenWorkspace implements Disposable {
   ) {
     this.connection = connection ?? openWorkspaceFile(path);
     const onFailure = (operation: string, error: unknown) => void this.failures.push({ operation, error });
-    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure, slice, ...(engine && { engine }) });
+    const site = { sinkKey: `${path}.sinks.key`, places: { allow: ["siem.example.org"], directory: null } };
+    const options = { clock, onFailure, slice, site: () => site };
+    this.writer = new WorkspaceWriter(this.connection, { ...options, ...(engine && { engine }) });
     this.principal = anybody(this.writer.workspaceId);
   }
 
