@@ -13,7 +13,7 @@
  * as
  *   a whole.
  * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
- *   of its agent.
+ *   of its agent. A row that events state: missing events, and the log as a whole.
  * - A seal by itself: a changed event before it, or the row of the key that signed it.
  * - An object of the schema: a cause in its table.
  * - All rows of a table: any of these that concerns the same agent or the same table. The workspace's policies concern
@@ -145,6 +145,9 @@ const mayNameKey: Rule = (problem, cause) =>
 const mayHaveLeft: Rule = (problem, cause) =>
   problem.code === "operation_impossible" && isOfEvent(cause) && from(cause) < to(problem);
 
+/** Whether a row is not as events state it. Events that are gone may have stated it. */
+const isStated = ({ code }: Problem): boolean => ["row_added", "row_missing", "row_changed"].includes(code);
+
 const RULES: Readonly<Record<Rank, Rule>> = {
   event: (problem, cause, known) =>
     [samePlace, isShift, isReplaced, mayNameKey, mayHaveLeft].some((rule) => rule(problem, cause, known)),
@@ -159,6 +162,7 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
   row(problem, cause, { places }) {
     const names = problem.row?.names ?? [];
+    if (isStated(problem) && (rankOf(cause) === "log" || cause.code === "seq_gap")) return true;
     if (names.some((seq) => places.some(([first, last]) => first <= seq && seq <= last))) return true;
     if (cause.row?.table === "agents" && problem.row?.table !== "agents") return ofOneAgent(problem, cause);
     if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));

@@ -338,6 +338,7 @@ const FILES: Corruption[] = [
           "tiles",
           "seals",
           "seal_keys",
+          "sinks",
         ])
           connection.run(`DELETE FROM ${table}`);
       }),
