@@ -5,8 +5,11 @@ import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
+/** An actor that can have requested what clients request, and did not. */
+const OTHER_ACTOR = { actor: "key_01h455vb4pex5vsknk084sn02z" };
+
 /** Changes one event, by default its actor, and makes everything after it fit. */
-export async function rewriteLog(connection: Connection, from: number, changed: object = { actor: "cli" }) {
+export async function rewriteLog(connection: Connection, from: number, changed: object = OTHER_ACTOR) {
   const rows = connection.all<[number, string]>("SELECT seq, body FROM events ORDER BY seq");
   const heads = new Map<string | null, string>();
   for (const [seq, body] of rows) {

@@ -91,9 +91,22 @@ test.each(EXAMPLES)("%s", (operation, details, effect) => {
   }
 });
 
+test("what an event did to rows is known as long as its details are", () => {
+  for (const operation of namesWithEffect("rows")) {
+    expect(recordedEffect({ operation, result: "ok" }, {})).toEqual({ kind: "rows" });
+    expect(recordedEffect({ operation, result: "ok" }, null)).toEqual({ kind: "unknown", of: "rows" });
+    for (const result of AUDIT_RESULTS.filter((one) => one !== "ok")) {
+      expect(recordedEffect({ operation, result }, {})).toEqual({ kind: "none" });
+    }
+  }
+});
+
 test("every operation that has an effect is among the examples", () => {
   const examples = new Set(EXAMPLES.map(([operation]) => operation));
   const withEffect: string[] = EVENT_NAMES.filter((operation) => effectKind(operation, resultOf(operation)) !== "none");
-  expect(withEffect.toSorted()).toEqual([...examples].sort());
+  // `row-effects.ts` reads what these did to rows.
+  const rows: string[] = namesWithEffect("rows");
+  expect(rows.toSorted()).toEqual(["sink.change", "sink.create", "sink.remove", "sink.rotate"]);
+  expect(withEffect.toSorted()).toEqual([...examples, ...rows].sort());
   expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update", "policies.update"]);
 });

@@ -200,7 +200,9 @@ describe("csv exports", () => {
     const lines = (await write("csv")).split("\r\n");
     expect(lines).toHaveLength(42);
     expect(lines[0]).toStartWith("seq,id,timestamp,");
-    expect(lines[1]).toContain(`,${WORKSPACE},,1,workspace.create,ok,,cli,,"{""signing_key""`);
+    expect(lines[1]).toContain(
+      `,${WORKSPACE},,1,workspace.create,ok,,cli,,"{""format"":""governd.audit/1"",""name"":""sample"",`,
+    );
   });
 
   test("no field is a formula to a spreadsheet", () => {
