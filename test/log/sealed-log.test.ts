@@ -37,7 +37,7 @@ function rewritten(log: SealedLog, at: number): StoredEvent[] {
   return log.events.map((stored, seq) => {
     const event = parseEvent(stored.canonical);
     // Another actor that can have requested it: a forger takes no impossible one.
-    const change = seq === at ? { actor: event.actor === "cli" ? "system" : typeId("key", 8) } : {};
+    const change = seq === at ? { actor: typeId(event.actor === "cli" ? "usr" : "key", 8) } : {};
     const previous_hash = heads.get(event.agent_id) ?? event.previous_hash;
     const canonical = canonicalEvent({ ...event, ...change, previous_hash });
     heads.set(event.agent_id, eventHash(canonical));
@@ -69,7 +69,7 @@ describe("a sealed log", () => {
   test("a log that was rewritten from some event on passes the check of its chains and fails that of its seals", () => {
     for (const at of [0, 4, 16, 32]) {
       const events = rewritten(log, at);
-      expect(verify({ events }).valid).toBe(true);
+      expect(codes(verify({ events }))).toEqual([]);
       expect(codes(verify({ events, seals, trusted: log.key }))).toContain("root_mismatch");
     }
     // Events that no seal covers yet can be rewritten, and are reported as unsealed.

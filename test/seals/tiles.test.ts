@@ -6,6 +6,7 @@ import { consistencyProof, inclusionProof, verifyInclusion } from "../../src/log
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { verifyConsistency } from "../log/consistency.ts";
+import { auditId } from "../log/sample.ts";
 import { mth } from "../log/tree.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -27,7 +28,7 @@ async function grow(connection: Connection, from: number, to: number, group: num
     for (let seq = at; seq < end; seq++) {
       connection.run("INSERT INTO events (seq, body, hash) VALUES (?, ?, ?)", [
         seq,
-        JSON.stringify({ id: seq }),
+        JSON.stringify({ id: auditId(seq), operation: "data.write" }),
         hashOf(seq).toString("hex"),
       ]);
     }
