@@ -14,6 +14,9 @@ import { inMemory } from "../temporary.ts";
 /** Workspaces whose closed files may be open together. */
 const RELEASED_AFTER = 50;
 
+/** The key whose holder wrote the entries. Nobody has to know it any more. */
+const AUTHOR = "key_01h455vb4pex5vsknk084sn02q";
+
 export class FilledDirectory implements Disposable {
   readonly #home = mkdtempSync(join(inMemory(), "governd-test-"));
   readonly data: DataDirectory = dataDirectory(join(this.#home, "data"));
@@ -51,7 +54,7 @@ export class FilledDirectory implements Disposable {
       await writer.perform(
         Array.from({ length: count }, (_, i) => ({
           operation: "data.write",
-          principal: { actor: "cli", workspaceId, scope: "full" as const, agents: null },
+          principal: { actor: AUTHOR, workspaceId, scope: "full" as const, agents: null },
           run: (tx, context) =>
             writeData(tx, context, { agentId: "alpha", key: `${prefix}/${i}`, value: `value ${i}`, metadata: {} }),
         })),
