@@ -247,7 +247,8 @@ describe("what an auditor sees who kept seals", () => {
       const directory = dataDirectory(from.join("restored"));
       await withWriter(directory, sealKeySource(directory, null), id, async (writer) => {
         const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
-        const job = { operation: "key.create" as const, principal, run: async () => answered(null, {}, "{}") };
+        const details = exampleDetails("key.create");
+        const job = { operation: "key.create" as const, principal, run: async () => answered(null, details, "{}") };
         await writer.perform(Array.from({ length: 12 }, () => job));
         await writer.seal();
       });
