@@ -13,7 +13,8 @@
  * as
  *   a whole.
  * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
- *   of its agent. A row that events state: missing events, and the log as a whole.
+ *   of its agent. A row that events state: also any changed, missing or repeated event, which may have stated it, or
+ *   the log as a whole.
  * - A seal by itself: a changed event before it, or the row of the key that signed it.
  * - An object of the schema: a cause in its table.
  * - All rows of a table: any of these that concerns the same agent or the same table. The workspace's policies concern
@@ -21,6 +22,7 @@
  *
  * Wrong rows of one table that nothing explains are one cause, with their number and some of their keys.
  */
+import { ROW_TABLES } from "../log/row-effects.ts";
 import { mayNameSealKey } from "../log/seal.ts";
 import { PROBLEMS, type ProblemCode } from "./codes.ts";
 import type { Problem } from "./problems.ts";
@@ -145,8 +147,8 @@ const mayNameKey: Rule = (problem, cause) =>
 const mayHaveLeft: Rule = (problem, cause) =>
   problem.code === "operation_impossible" && isOfEvent(cause) && from(cause) < to(problem);
 
-/** Whether a row is not as events state it. Events that are gone may have stated it. */
-const isStated = ({ code }: Problem): boolean => ["row_added", "row_missing", "row_changed"].includes(code);
+/** Whether events state the row, so that one that is gone or was changed may have stated it. */
+const isStatedRow = ({ row }: Problem): boolean => row !== undefined && row.table in ROW_TABLES;
 
 const RULES: Readonly<Record<Rank, Rule>> = {
   event: (problem, cause, known) =>
@@ -162,8 +164,8 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
   row(problem, cause, { places }) {
     const names = problem.row?.names ?? [];
-    if (isStated(problem) && (rankOf(cause) === "log" || cause.code === "seq_gap")) return true;
     if (names.some((seq) => places.some(([first, last]) => first <= seq && seq <= last))) return true;
+    if (isStatedRow(problem) && (changesLeaves(cause, null) || rankOf(cause) === "log")) return true;
     if (cause.row?.table === "agents" && problem.row?.table !== "agents") return ofOneAgent(problem, cause);
     if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));
     return (

@@ -335,6 +335,7 @@ const FILES: Corruption[] = [
           "configs",
           "entries",
           "checkpoints",
+          "sinks",
           "tiles",
           "seals",
           "seal_keys",

@@ -27,11 +27,12 @@ export async function rewriteLog(connection: Connection, from: number, changed: 
   await refit(connection);
 }
 
-/** Cuts off the log after `size` events, with everything that would show it: heads, entries, tiles. */
+/** Cuts off the log after `size` events, with everything that would show it: heads, entries, sinks, tiles. */
 export async function cutTail(connection: Connection, size: number): Promise<void> {
   connection.run("DELETE FROM events WHERE seq >= ?", [size]);
   connection.run("DELETE FROM entries WHERE written_seq >= ?", [size]);
   connection.run("DELETE FROM agents WHERE first_seq >= ?", [size]);
+  connection.run("DELETE FROM sinks WHERE created_seq >= ?", [size]);
   connection.run(
     "UPDATE agents SET live_entries = (SELECT count(*) FROM entries WHERE agent = agents.first_seq AND live_to IS NULL)",
   );

@@ -124,3 +124,14 @@ test("an index follows from the rows of its table, or stands alone", () => {
   expect(short(index, at("hash_mismatch", 3))).toEqual(["hash_mismatch@3+1"]);
   expect(short(index, whole("content_changed", "entries"))).toEqual(["schema_mismatch@null+1"]);
 });
+
+test("a row that events state follows from an event that is gone, or from the log as a whole", () => {
+  const sink = (code: ProblemCode, seq: number | null) =>
+    at(code, seq, { agentId: null, row: { table: "sinks", key: "snk", names: seq === null ? [] : [seq] } });
+  expect(short(at("seq_gap", 9, { since: 8 }), sink("row_changed", 5))).toEqual(["seq_gap@9+1"]);
+  expect(short(at("head_mismatch", null), sink("row_added", null))).toEqual(["head_mismatch@null+1"]);
+  expect(short(at("seal_beyond_log", 9), sink("row_added", null))).toEqual(["seal_beyond_log@9+1"]);
+  // What stands beside an event, or beside the log, states no other row.
+  expect(short(at("details_mismatch", 3), sink("row_changed", 5))).toEqual(["details_mismatch@3+0", "row_changed@5+0"]);
+  expect(short(entry("content_mismatch", "a", [8]), sink("row_changed", 5))).toHaveLength(2);
+});
