@@ -230,7 +230,7 @@ interface RecordedRequest extends Recorded, Requested {
    * What happens to the operation in a workspace over its quota of bytes, since its event makes the trail grow:
    * - `refused`;
    * - `reserve`: accepted until the reserve above the quota is used up. For operations that prove something, for
-   *   configurations, whose retention frees space, and for the end of a suspension.
+   *   configurations, whose retention frees space, for the end of a suspension, and for sinks.
    * - `accepted`: it frees space or stops an agent. When the reserve is used up, it is accepted only if it has an
    * effect.
    */

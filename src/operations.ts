@@ -268,7 +268,7 @@ const SINK_CHANGE = {
   suspendable: false,
   activity: false,
   grows: "nothing",
-  overQuota: "accepted",
+  overQuota: "reserve",
   effect: "rows",
   erasedBy: [],
   group: "workspace",
@@ -932,6 +932,7 @@ export const OPERATIONS = {
   },
   "sink.remove": {
     ...SINK_CHANGE,
+    overQuota: "accepted",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.delete",
     did: "removed a sink",

@@ -1,6 +1,6 @@
 /** A workspace in this process, without threads and HTTP: its writer, with a clock that the test may choose. */
 
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { wholeText } from "../../src/core/long-text.ts";
 import { applyEffect } from "../../src/core/rows/apply.ts";
 import type { Principal, Reply } from "../../src/core/writer/contract.ts";
@@ -36,6 +36,16 @@ export function anybody(workspaceId: string): Principal {
   return { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId, scope: "full", agents: null };
 }
 
+/** The host that sinks of these workspaces may deliver to. */
+const RECEIVER = "siem.example.org";
+
+/** A new sink that these workspaces accept. */
+export const SINK_WISH: OperationInputs["sink.create"] = {
+  ...({ type: "webhook", url: `https://${RECEIVER}/t0ken`, format: "ocsf", start: "now" } as const),
+  ...{ filter: {}, includeDetails: false, enabled: true },
+  ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
+};
+
 export interface Failure {
   operation: string;
   error: unknown;
@@ -54,9 +64,11 @@ export class OpenWorkspace implements Disposable {
   ) {
     this.connection = connection ?? openWorkspaceFile(path);
     const onFailure = (operation: string, error: unknown) => void this.failures.push({ operation, error });
-    const site = { sinkKey: `${path}.sinks.key`, places: { allow: ["siem.example.org"], directory: null } };
-    const options = { clock, onFailure, slice, site: () => site };
-    this.writer = new WorkspaceWriter(this.connection, { ...options, ...(engine && { engine }) });
+    const site = { sinkKey: join(dirname(path), "sinks.key"), places: { allow: [RECEIVER], directory: null } };
+    this.writer = new WorkspaceWriter(this.connection, {
+      ...{ clock, onFailure, slice, site: () => site },
+      ...(engine && { engine }),
+    });
     this.principal = anybody(this.writer.workspaceId);
   }
 

@@ -13,9 +13,8 @@ import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { SINK_WISH } from "../corpus/base.ts";
 import { exampleDetails } from "../support/event-examples.ts";
-import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { bodyOf, OpenWorkspace, SINK_WISH } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
@@ -111,9 +110,10 @@ test("every effect that is applied is the one that the event records", async () 
   await ask("data.erase", { agentId: "a", prefix: "" });
   await ask("checkpoint.delete", { checkpointId: first });
   const { id: sinkId } = bodyOf(await ask("sink.create", SINK_WISH));
-  await ask("sink.change", { sinkId, change: { enabled: false, token: "t0ken" } });
+  await ask("sink.change", { sinkId, change: { enabled: false, filter: { results: ["blocked"] } } });
+  await ask("sink.change", { sinkId, change: { url: SINK_WISH.url.replace("t0ken", "another") } });
   await ask("sink.rotate", { sinkId });
-  await ask("sink.remove", { sinkId: bodyOf(await ask("sink.create", SINK_WISH)).id });
+  await ask("sink.remove", { sinkId });
   const principal = { actor: "cli", workspaceId: workspace.writer.workspaceId, scope: "full" as const, agents: null };
   await watched.run({
     operation: PRUNE,
