@@ -156,7 +156,8 @@ export class ModelWorkspace {
 
   deletePrefix({ agentId, prefix }: OperationInputs["data.delete_prefix"], { nowMs }: Circumstances): Expected {
     const count = this.agents.get(agentId)?.data.delete((key) => key.startsWith(prefix), nowMs) ?? 0;
-    return { agentId: this.#orNull(agentId), result: "ok", details: { count }, body: { deleted: count } };
+    if (count === 0) return { agentId: this.#orNull(agentId), result: "not_found", body: { deleted: 0 } };
+    return { agentId, result: "ok", details: { count }, body: { deleted: count } };
   }
 
   erase(input: OperationInputs["data.erase"], { event }: Circumstances): Expected {

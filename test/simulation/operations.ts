@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/json.ts";
 import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { Seeded } from "../seeded.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import type { Asked, ModelWorkspace } from "./model.ts";
 
 export interface Policies {
@@ -114,8 +115,8 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
 /** Returns a random operation, or an event to record. The caller gives each its own actor. */
 export function randomOperation(random: Seeded, model: ModelWorkspace, workspaceId: string, actor: string): Asked {
   if (random.chance(0.02)) {
-    const details = { key_id: actor, n: random.below(9) };
-    return { event: { operation: "key.create", actor, details } };
+    const details = { ...exampleDetails("key.create"), key_id: actor, label: `${random.below(9)}` };
+    return { event: { operation: "key.create", actor: actor.replace("key_", "usr_"), details } };
   }
   const principal: Principal = { actor, workspaceId, scope: random.chance(0.1) ? "agent" : "full", agents: null };
   return { request: requestOf(random.weighted(OPERATIONS)(random, model), principal) };

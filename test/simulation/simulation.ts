@@ -30,6 +30,7 @@ import { type Rejection, WriterThread } from "../../src/serve/threads/writer-thr
 import { DiskSpace } from "../../src/store/disk-space.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { Seeded } from "../seeded.ts";
+import { exampleDetails } from "../support/event-examples.ts";
 import { type SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { SimulatedDisk } from "./disk.ts";
@@ -269,8 +270,8 @@ class Simulation {
   }
 
   #askFor(workspace: SimulatedWorkspace, make: (actor: string) => Asked): void {
-    const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
-    const asked = make(actor);
+    const asked = make(`key_${String(++this.#operations).padStart(26, "0")}`);
+    const { actor } = "event" in asked ? asked.event : asked.request.principal;
     workspace.asked.set(actor, asked);
     this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
     if (this.#repeats && "request" in asked && !WITHOUT_KEY.has(asked.request.name) && this.#random.chance(0.5)) {
@@ -348,7 +349,8 @@ class Simulation {
   async #writeBeside(): Promise<void> {
     const workspace = this.#random.pick(this.#workspaces);
     const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
-    const event = { operation: "member.join", actor, details: { beside: true } } as const;
+    const details = { ...exampleDetails("member.join"), account_id: actor };
+    const event = { operation: "member.join", actor, details } as const;
     workspace.asked.set(actor, { event });
     this.#note(`another process writes as ${this.#operations}`);
     // A transaction of the thread may have yielded, and can end only if waiting for it does not block this process.
@@ -529,9 +531,9 @@ class Simulation {
     this.#threads.repair();
     await this.#passSeconds(5);
     for (const workspace of this.#workspaces) {
-      const before = this.#operations;
-      const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
-      const event = { operation: "key.revoke", actor, details: { before } } as const;
+      const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
+      const details = { ...exampleDetails("key.revoke"), key_id: actor.replace("usr_", "key_") };
+      const event = { operation: "key.revoke", actor, details } as const;
       workspace.asked.set(actor, { event });
       this.#main?.record(workspace.id, event, (told) => this.#tell(workspace, actor, told));
       for (let i = 0; i < 20 && !workspace.told.has(actor); i++) await this.#settle();
