@@ -235,6 +235,8 @@ interface RecordedRequest extends Recorded, Requested {
    * effect.
    */
   overQuota: "refused" | "reserve" | "accepted";
+  /** Set for an operation that sends something to somebody, which cannot be undone, even if it changes no rows. */
+  sends?: true;
   /** What the actor tried to do, if the operation was refused: "write". */
   tried: string;
 }

@@ -945,6 +945,7 @@ export const OPERATIONS = {
     ...SINK_CHANGE,
     look: "always",
     effect: "none",
+    sends: true,
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.other",
     did: "tested a sink",
@@ -1513,9 +1514,9 @@ export function isSuspendable(name: OperationName): boolean {
   return "suspendable" in facts && facts.suspendable;
 }
 
-/** Whether an operation changes more than the audit trail. */
+/** Whether an operation changes more than the audit trail, or sends something to somebody. */
 export const changesSomething = (name: OperationName): boolean =>
-  partsOf(name).some((part) => FACTS[part].effect !== "none");
+  partsOf(name).some((part) => FACTS[part].effect !== "none" || "sends" in FACTS[part]);
 
 /** Returns what an operation makes grow. */
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {

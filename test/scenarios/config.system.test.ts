@@ -200,7 +200,7 @@ describe("updating", () => {
         status: 412,
         code: "version_conflict",
         appends: ["agent config.update conflict"],
-        details: {},
+        details: { code: "version_conflict" },
       })),
       {
         name: "If-Match * where there is no config: a conflict, and the agent does not begin",
@@ -208,7 +208,7 @@ describe("updating", () => {
         status: 412,
         code: "version_conflict",
         appends: ["- config.update conflict"],
-        details: ({ agent }: Scene) => ({ agent_id: agent }),
+        details: ({ agent }: Scene) => ({ agent_id: agent, code: "version_conflict" }),
       },
       {
         name: "If-Match on an agent that began without a config",
