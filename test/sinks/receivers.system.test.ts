@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { eventually } from "../eventually.ts";
+import type { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { otlpProblems } from "./otlp.ts";
@@ -101,13 +102,18 @@ test("a file gets every event, goes on in a new one after a rotation, and fails 
   rmSync(path);
   symlinkSync(files.join("elsewhere"), path);
   await client.write("a", "k", "v");
-  const stateOf = async () => (await client.get(`/v1/sinks/${sink.id}`)).json;
-  await eventually("it fails", async () => (await stateOf()).state === "failing");
-  expect((await stateOf()).last_error.message).toContain("the file cannot be written");
+  const stateOf = async (asker: Client, id: string) => (await asker.get(`/v1/sinks/${id}`)).json;
+  await eventually("it fails", async () => (await stateOf(client, sink.id)).state === "failing");
+  expect((await stateOf(client, sink.id)).last_error.message).toContain("the file cannot be written");
   expect(existsSync(files.join("elsewhere"))).toBe(false);
-  // Another workspace cannot write into it.
+  // Another sink of the workspace is refused the file; that of another workspace never writes into it.
+  const again = { ...wish, url: "Events.ndjson" };
+  expect((await client.post("/v1/sinks", again)).json).toMatchObject({ param: "url" });
   const other = await daemon.workspace();
-  expect((await other.client.post("/v1/sinks", { ...wish, url: "Events.ndjson" })).json).toMatchObject({
-    param: "url",
-  });
+  const { status: made, json: second } = await other.client.post("/v1/sinks", again);
+  expect(made).toBe(201);
+  await eventually("it fails too", async () => (await stateOf(other.client, second.id)).state === "failing");
+  const { position, last_error: error } = await stateOf(other.client, second.id);
+  expect([position, error.message]).toEqual([null, "a sink of another workspace writes this file: name another one"]);
+  expect(existsSync(files.join("Events.ndjson"))).toBe(false);
 });
