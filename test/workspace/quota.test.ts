@@ -101,7 +101,7 @@ test("every recorded operation is refused without a trace once the reserve is us
   for (const name of NAMES) {
     for (let round = 0; round < 3; round++) {
       const reply = await perform(workspace, { bytes: 1, entries: 0 }, requestOf(name));
-      expect([name, codeOf(reply)]).toEqual([name, MISSING[name] ?? "quota_exceeded"]);
+      expect<string[]>([name, codeOf(reply)]).toEqual([name, MISSING[name] ?? "quota_exceeded"]);
     }
   }
   expect([await events(workspace), await usedBytes(workspace)]).toEqual(before);
