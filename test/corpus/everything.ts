@@ -105,7 +105,7 @@ class Life {
     input: OperationInputs[N],
     { person, ...more }: Pick<OperationRequest, "via" | "retry"> & { person?: true } = {},
   ) {
-    const principal = { ...this.principal, ...(person && { person }) };
+    const principal = { ...this.principal, ...(person && { person, actor: "usr_01h455vb4pex5vsknk084sn02q" }) };
     const request = { name, input, principal, ...more };
     const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
     if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
