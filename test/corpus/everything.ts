@@ -344,7 +344,7 @@ async function newerRequests(life: Life): Promise<void> {
   ]);
   for (const number of [1, 2]) {
     const retry = { id: `${number}`.repeat(32), request: `${number}`.repeat(64), requestId: "req_1" };
-    const via = { client: "corpus/1", trace: "0af7651916cd43dd8448eb211c80319c" };
+    const via = { client: "corpus/1", trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
     await life.perform("data.write", write(`retried/${number}`).input, { retry, via });
   }
 }
