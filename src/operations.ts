@@ -837,7 +837,7 @@ export const OPERATIONS = {
           restores: COUNT,
           pruned_before: optional(SOME),
         }),
-        ...onTrail({ format: EXPORTED, ...WINDOW, received: SOME }),
+        ...onTrail({ format: EXPORTED, ...WINDOW, received: COUNT }),
         ...onTrail({ format: oneOf("csv", "cloudevents", "ocsf"), ...WINDOW, ...FILTERS }),
       ],
       not_found: aboutAgent({ format: EXPORTED }),

@@ -111,8 +111,8 @@ audit.verify | kul | ok | n | {valid: flag, chain_intact: flag, events_checked: 
 audit.verify | kul | ok | o | {scope: "workspace", valid: flag, chain_intact: flag, events_checked: count}
 audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
-audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: some}
-audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: some}
+audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
+audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
 audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
 audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
 audit.export | kulc | not_found | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf"}

@@ -16,15 +16,17 @@ test("a seal that comes while the log is read does not count against it", async 
   const [id] = from.ids as [string];
   const script = `
     import { withWriter } from ${JSON.stringify(join(SOURCE, "ops/directory/journal.ts"))};
-    import { recordingJob } from ${JSON.stringify(join(SOURCE, "core/writer/job.ts"))};
+    import { answered } from ${JSON.stringify(join(SOURCE, "core/writer/operation.ts"))};
     import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
     import { sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
     const directory = dataDirectory(${JSON.stringify(from.data.root)});
-    const event = { operation: "key.create", actor: "cli", details: ${JSON.stringify(exampleDetails("key.create"))} };
+    const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ${JSON.stringify(id)}, scope: "full", agents: null };
+    const details = ${JSON.stringify(exampleDetails("agent.list"))};
+    const reading = { operation: "agent.list", principal, run: async () => answered(null, details, "{}") };
     await withWriter(directory, sealKeySource(directory, null), ${JSON.stringify(id)}, async (writer) => {
       console.log("writing");
       for (;;) {
-        await writer.perform([recordingJob(${JSON.stringify(id)}, event)]);
+        await writer.perform([reading]);
         await writer.seal();
         await Bun.sleep(1);
       }
