@@ -235,9 +235,12 @@ class Making implements Everything {
       const person = { id: account, email: "operator@example.com", name: "Operator", ...secrets };
       insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
       for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
+        const example = exampleDetails(operation);
         const event = {
-          ...exampleDetails(operation),
-          ...("account_id" in exampleDetails(operation) && { account_id: account }),
+          ...example,
+          ...("account_id" in example && { account_id: account }),
+          // A workspace that an event says was made has to be there.
+          ...("created_workspace_id" in example && { created_workspace_id: this.main }),
         };
         const actor = eventFacts(operation)?.actors === "c" ? "cli" : account;
         await recordInInstallation(parts, { operation, actor, details: event } as never);
