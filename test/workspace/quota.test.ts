@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { OPERATIONS, type OperationInputs, type RecordedName, whenOverQuota } from "../../src/operations.ts";
 import type { Quota } from "../../src/ops/data/quota.ts";
+import type { ProblemCode } from "../../src/problem.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { bodyOf, OpenWorkspace, SINK_WISH } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -57,7 +58,7 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "sink.test": { sinkId: "snk_none" },
 };
 /** Operations that need something that exists. Without it they are never recorded. */
-const MISSING: { [N in RecordedName]?: string } = { "sink.remove": "sink_not_found" };
+const MISSING: { [N in RecordedName]?: ProblemCode } = { "sink.remove": "sink_not_found" };
 const A_READ = { agentId: "a", key: LONG_KEY };
 const NAMES = Object.entries(OPERATIONS).flatMap(([name, { kind }]) =>
   kind === "plain" ? [name as RecordedName] : [],
