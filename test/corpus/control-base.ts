@@ -154,7 +154,8 @@ async function makePasskeys(parts: AccountParts, people: ControlBase["people"]):
   await add(people.member);
   await removePasskey(parts, people.member, await add(people.member));
   await add(people.stranger);
-  const ended = { link_id: null, second_factor_ended: true };
+  const link_id = parts.ids.next("inv");
+  const ended = { link_id, second_factor_ended: true, address: null, address_kind: "unknown" } as const;
   await act(parts, INSTALLATION, () => ({
     event: ownEvent("account.reset_password", people.stranger, ended),
     changes: [["dropPasskeys", { id: people.stranger }]],

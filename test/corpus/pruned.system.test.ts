@@ -14,6 +14,7 @@ import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "../verify/pruning.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { restateLast } from "./rewrite.ts";
 
 const AGENT = "a";
 const directory = mkdtempSync(join(inMemory(), "governd-pruned-"));
@@ -28,7 +29,7 @@ const [whole, stated, silent] = ["whole", "stated", "silent"].map((name) => join
 /** The salt of a version that was overwritten, from an earlier copy of the file. */
 let saltOfTwo: string;
 
-async function make(path: string, states: boolean): Promise<void> {
+async function make(path: string): Promise<void> {
   const driver = await Driver.create(path);
   const checkpoint = async (label: string) =>
     (await driver.perform("checkpoint.create", { agentId: AGENT, label, metadata: {} })).id as string;
@@ -37,7 +38,7 @@ async function make(path: string, states: boolean): Promise<void> {
   await driver.perform("config.update", { agentId: AGENT, config: { model: "m-2" } });
   for (const value of ["one", "two", "three"]) {
     await driver.write(AGENT, "twice", value);
-    if (states && value === "two") saltOfTwo = driver.connection.value<string>("SELECT salt FROM entries") as string;
+    if (value === "two") saltOfTwo = driver.connection.value<string>("SELECT salt FROM entries") as string;
   }
   for (const key of ["still", "erased", "deleted", "written"]) await driver.write(AGENT, key, "old");
   await driver.write(AGENT, "past", "before");
@@ -51,8 +52,8 @@ async function make(path: string, states: boolean): Promise<void> {
   await checkpoint("newest");
   const keys = Array.from({ length: TILE_WIDTH }, () => ["data.read", { agentId: AGENT, key: "still" }] as const);
   await driver.performAll(keys);
-  if (states) driver.connection.exec(`VACUUM INTO '${whole}'`);
-  await pruneTiles(driver, 1, states);
+  driver.connection.exec(`VACUUM INTO '${whole}'`);
+  await pruneTiles(driver, 1);
   await driver.write(AGENT, "written", "new");
   await driver.perform("data.delete", { agentId: AGENT, key: "deleted" });
   await driver.perform("data.erase", { agentId: AGENT, key: "erased" });
@@ -61,8 +62,12 @@ async function make(path: string, states: boolean): Promise<void> {
 }
 
 beforeAll(async () => {
-  await make(stated, true);
-  await make(silent, false);
+  await make(stated);
+  copyFileSync(stated, silent);
+  const db = openConnection(silent);
+  restateLast(db, ({ kept: _, ...details }) => details);
+  db.truncateLog();
+  db.close();
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();

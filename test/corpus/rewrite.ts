@@ -1,8 +1,10 @@
 /** Rewrites a log as somebody without the key could: afterwards every hash, link and head is consistent. */
 
 import { storeTiles } from "../../src/core/rows/tree.ts";
+import type { JsonObject } from "../../src/json.ts";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
-import { eventHash } from "../../src/log/hash.ts";
+import { eventHash, saltedDigest } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
 /** An actor that can have requested what clients request, and did not. */
@@ -25,6 +27,21 @@ export async function rewriteLog(connection: Connection, from: number, changed: 
     connection.run("UPDATE events SET body = ?, hash = ? WHERE seq = ?", [canonical, hash, seq]);
   }
   await refit(connection);
+}
+
+/**
+ * Changes the details of the last event of the workspace's own chain, and makes its hash and its chain fit. No tile may
+ * have the event.
+ */
+export function restateLast(connection: Connection, change: (details: JsonObject) => JsonObject): void {
+  const last = "SELECT seq, body, details, details_salt FROM events WHERE agent_id IS NULL ORDER BY seq DESC LIMIT 1";
+  const [seq, body, text, salt] = connection.get<[number, string, string, string]>(last) ?? [0, "", "", ""];
+  const details = canonicalJson(change(JSON.parse(text)));
+  const canonical = canonicalEvent({ ...parseEvent(body), details_commitment: saltedDigest(salt, details) });
+  const hash = eventHash(canonical);
+  connection.run("UPDATE events SET body = ?, hash = ?, details = ? WHERE seq = ?", [canonical, hash, details, seq]);
+  connection.run("UPDATE agents SET head_hash = ? WHERE agent_id IS NULL", [hash]);
+  connection.run("UPDATE head SET hash = ? WHERE seq = ?", [hash, seq]);
 }
 
 /** Cuts off the log after `size` events, with everything that would show it: heads, entries, sinks, tiles. */

@@ -252,7 +252,7 @@ test("what a prune removed is one gap, and what it kept is delivered behind it",
   const taken: Taken[] = [];
   using own = await OpenWorkspace.make(directory.path);
   await write(700, "a", own);
-  await pruneTiles(own, 2, true);
+  await pruneTiles(own, 2);
   const send = async (message: Message) => {
     taken.push(...itemsOf(message));
     return null;

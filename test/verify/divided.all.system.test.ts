@@ -217,7 +217,7 @@ test("a pruned log is reported alike", async () => {
   for (const name of ["w.db", "w.log", "seal.key"]) copyFileSync(directory.join(name), other.join(name));
   const opened = await openSealed(other);
   const { path } = opened;
-  await pruneTiles(opened, 2, true);
+  await pruneTiles(opened, 2);
   opened.writer.close();
   const [one, three] = [await reported(path, 1), await reported(path, 3)];
   expect(one).toMatchObject({ valid: true, prunedBefore: 2 * PART });

@@ -145,20 +145,20 @@ const prunedSteps = fc.array(fc.oneof({ weight: 20, arbitrary: step }, { weight:
   minLength: 5,
   maxLength: 60,
 });
-/** What is done before and after a pruning, whether it states what is kept, and what is done after a second one. */
-const prunings = fc.tuple(prunedSteps, prunedSteps, prunedSteps, fc.boolean(), fc.option(prunedSteps));
+/** What is done before and after a pruning, and after a second one. */
+const prunings = fc.tuple(prunedSteps, prunedSteps, prunedSteps, fc.option(prunedSteps));
 
 /** Makes a workspace that was pruned once or twice. */
-async function prunedWorkspace(path: string, [before, between, after, states, last]: Values<typeof prunings>) {
+async function prunedWorkspace(path: string, [before, between, after, last]: Values<typeof prunings>) {
   const driver = await Driver.create(path);
   for (const take of before) await take(driver);
   await fill(driver, 1);
   for (const take of between) await take(driver);
-  await pruneTiles(driver, 1, states || last !== null);
+  await pruneTiles(driver, 1);
   for (const take of after) await take(driver);
   if (last !== null) {
     await fill(driver, 2);
-    await pruneTiles(driver, 2, states);
+    await pruneTiles(driver, 2);
     for (const take of last) await take(driver);
   }
   driver.close();
