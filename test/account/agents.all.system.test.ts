@@ -20,14 +20,15 @@ const suspended = async (scene: Scene) => {
   await scene.client.post(`/v1/agents/${scene.agent}/suspend`, { reason: "night" });
   return json.id as string;
 };
-const denied = (name: string, request: (scene: Scene) => object, details = {}) => ({
+const nothing = (_: Scene): object => ({});
+const denied = (name: string, request: (scene: Scene) => object, details = nothing) => ({
   name: `suspended: ${name}`,
   given: suspended,
   request: request as never,
   status: 403,
   code: "agent_suspended",
   appends: [`agent ${name} denied`],
-  details: details as never,
+  details: ((scene: Scene) => ({ ...details(scene), code: "agent_suspended" })) as never,
 });
 const query =
   (path: string, rest: object = {}, method = "GET") =>
