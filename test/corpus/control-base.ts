@@ -162,10 +162,11 @@ async function makePasskeys(parts: AccountParts, people: ControlBase["people"]):
   }));
 }
 
-/** Adds the rows of an account that signed in with the issuer. */
+/** Adds the rows of an account that signed in with the issuer, and of a workspace with sinks. */
 function byIssuer(connection: Connection, account: string, workspaceId: string): void {
   connection.run("INSERT INTO identities VALUES ('https://id.example.org', 's-' || ?, ?, 1, 0)", [account, account]);
   connection.run("INSERT INTO issued_roles VALUES (?, ?)", [workspaceId, account]);
+  connection.run("INSERT OR IGNORE INTO sink_workspaces VALUES (?, 1)", [workspaceId]);
 }
 
 /** Adds the rows of an account that signed in with a second factor. */
