@@ -16,7 +16,7 @@ import { newestSeal, replaceNote } from "../../src/core/rows/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { OperationRequest, Principal } from "../../src/core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
-import { NO_SITE } from "../../src/core/writer/site.ts";
+import type { Site } from "../../src/core/writer/site.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
@@ -31,6 +31,7 @@ import type { Connection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
 import { exampleDetails } from "../support/event-examples.ts";
+import { TestAuthority } from "../tls/authority.ts";
 import { fillControl, withParts } from "./control-base.ts";
 import { throughServer } from "./through-server.ts";
 import { Witness } from "./witness.ts";
@@ -75,6 +76,20 @@ export interface Everything {
   installation: string;
 }
 
+/** A port of this machine on which nothing listens. */
+const RECEIVER = "127.0.0.1:9";
+const SINK = {
+  ...({
+    type: "webhook",
+    format: "governd",
+    filter: {},
+    start: "beginning",
+    includeDetails: true,
+    enabled: true,
+  } as const),
+  ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
+};
+
 /** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
 class Life {
   static #daysAhead = 0;
@@ -83,6 +98,7 @@ class Life {
   private constructor(
     readonly connection: Connection,
     readonly writer: WorkspaceWriter,
+    private readonly site: Site,
   ) {
     const actor = "key_01h455vb4pex5vsknk084sn02q";
     this.principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
@@ -90,8 +106,9 @@ class Life {
 
   static async of(directory: DataDirectory, id: string, work: (life: Life) => Promise<void>): Promise<void> {
     const clock = () => systemClock() + Life.#daysAhead * DAY_MS;
-    const live = (writer: WorkspaceWriter, connection: Connection) => work(new Life(connection, writer));
-    await withWriter(directory, sealKeySource(directory, null), id, live, { clock });
+    const site = { sinkKey: directory.sinkKey, places: { allow: [RECEIVER], directory: null } };
+    const live = (writer: WorkspaceWriter, connection: Connection) => work(new Life(connection, writer, site));
+    await withWriter(directory, sealKeySource(directory, null), id, live, { clock, site: () => site });
     await filesReleased(directory.root);
   }
 
@@ -119,7 +136,7 @@ class Life {
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
     const parts = {
       ...context,
-      site: NO_SITE,
+      site: this.site,
       versions: new Versions(this.connection),
       openControl: null,
       queryEmbedder: null,
@@ -441,6 +458,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.write("gamma", "ending/overwritten", "the old one being over");
   await sweepWorkspace(life.connection, life.writer);
   await newerRequests(life);
+  await sinks(life);
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");
   await life.perform("audit.read", { eventId: auditId, proof: false });
@@ -451,6 +469,21 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("agent.list", { prefix: "", page });
   await life.perform("agent.read", { agentId: "gamma" });
   await life.writer.seal();
+}
+
+/** Makes, changes and removes sinks. Nothing listens where they deliver to. */
+async function sinks(life: Life): Promise<void> {
+  const authority = await TestAuthority.make("receivers");
+  const { cert: clientCertificate, key: clientKey } = await authority.issue("governd");
+  const wanted = { ...SINK, url: `https://${RECEIVER}/one`, ca: authority.cert, clientCertificate, clientKey };
+  const { id: kept } = await life.json("sink.create", wanted);
+  const { id: removed } = await life.json("sink.create", { ...SINK, url: `https://${RECEIVER}/two` });
+  const [sinkId, other] = [kept as string, removed as string];
+  await life.perform("sink.change", { sinkId, change: { enabled: false, filter: { operations: ["data.write"] } } });
+  await life.perform("sink.rotate", { sinkId });
+  await life.perform("sink.test", { sinkId });
+  await life.perform("sink.remove", { sinkId: other });
+  life.connection.run("INSERT INTO sink_positions VALUES (?, 3, 4, '{}')", [sinkId]);
 }
 
 /** Makes what happens under the second sealing key. */

@@ -31,8 +31,8 @@ const write = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = 
 const read = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
   daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey });
 
-/** Seeds whose damage to the order of rows made a walk return to an earlier row. */
-const CIRCLES = [200_225, 500_124];
+/** A seed whose damage to the order of rows makes a walk return to an earlier row. */
+const CIRCLES = [19];
 
 /** A seed that put bytes that are no text into the name of an index. */
 const NAMES = [111_402];
