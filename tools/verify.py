@@ -1658,7 +1658,7 @@ def is_trusted(header, log, trust, sealed, keys=()):
     if trust.keys or not header["public_key"]:
         return sealed
     first = keys[0] if keys else read_key(header["public_key"])
-    return [(0, sha256(first))] == [key for key in log.epochs.keys if key[0] == 0]
+    return [(0, fingerprint_of(first))] == [key for key in log.epochs.keys if key[0] == 0]
 
 
 def utc(seconds):

@@ -14,7 +14,7 @@ import { readHead } from "../../src/core/writer/head.ts";
 import { answered } from "../../src/core/writer/operation.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
+import { canonicalEvent, formProblem, parseEvent } from "../../src/log/event.ts";
 import { eventHash, saltedDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { ed25519Signer, fingerprintOf, verifierKey } from "../../src/log/note.ts";
@@ -32,6 +32,8 @@ import { PROCESS_TEST_MS } from "../patience.ts";
 import { inMemory } from "../temporary.ts";
 import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { tamper } from "./base.ts";
+import { restateLast } from "./rewrite.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const BASE = `corpus.example/${ID}`;
@@ -42,18 +44,27 @@ const key = readSealKey({ kind: "file", path: keyFile });
 const publicKey = Buffer.from(key.publicBytes).toString("hex");
 const stranger = readSealKey({ kind: "pem", pem: newSealKey() });
 const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
+/** A restore, as its event states it, and what it ended in the control database. */
+const RESTORE = { operation: "log.restore", result: "ok", blocked_by: null, actor: "cli" } as const;
+const NOTHING_LEFT_OUT = { links_revoked_at: "2026-01-01T00:00:00.000Z", rows_left_out: [] };
 let files = 0;
 
 /** A log in a file of its own. */
 class Log {
-  readonly connection: Connection;
-  readonly #writer: WorkspaceWriter;
+  connection: Connection;
+  /** Whether its restore does not have the form of one. */
+  isForged = false;
+  #writer: WorkspaceWriter;
 
   constructor(readonly path: string) {
     this.connection = openWorkspaceFile(path);
+    this.#writer = this.#newWriter();
+  }
+
+  #newWriter(): WorkspaceWriter {
     const keyring = new SealKeyring({ kind: "file", path: keyFile });
-    const sealer = new WorkspaceSealer({ keyring, file: `${path}.log` });
-    this.#writer = new WorkspaceWriter(this.connection, { sealer });
+    const sealer = new WorkspaceSealer({ keyring, file: `${this.path}.log` });
+    return new WorkspaceWriter(this.connection, { sealer });
   }
 
   static async create(): Promise<Log> {
@@ -87,11 +98,21 @@ class Log {
   /** Declares a restore with the epoch that it begins; null: without any. */
   async restore(epoch: JsonObject | null): Promise<this> {
     const { seq, hash } = readHead(this.connection);
-    const of = { backup_created_at: "2026-01-01T00:00:00.000Z", backup_digest: "0".repeat(64) };
+    const of = { backup_created_at: "2026-01-01T00:00:00.000Z", backup_digest: "0".repeat(64), ...NOTHING_LEFT_OUT };
     const details = { ...of, head_seq: seq, head_hash: hash, ...epoch };
-    const job = { operation: "log.restore", principal } as const;
-    const replies = await this.#writer.perform([{ ...job, run: async () => answered(null, details, "{}") }]);
+    // The writer makes no restore without an epoch, or with one of another form: these are forged in its place.
+    const isWhole = epoch !== null && formProblem({ ...RESTORE, agent_id: null }, details, null) === null;
+    const recorded = isWhole ? details : { ...details, ...epochOf(2) };
+    const job = { operation: "log.restore", principal: { ...principal, actor: "cli" } } as const;
+    const replies = await this.#writer.perform([{ ...job, run: async () => answered(null, recorded, "{}") }]);
     expect(replies[0]?.auditId).toBeString();
+    if (!isWhole) {
+      this.isForged = true;
+      this.close();
+      tamper(this.path, (connection) => restateLast(connection, () => details));
+      this.connection = openWorkspaceFile(this.path);
+      this.#writer = this.#newWriter();
+    }
     if (typeof epoch?.origin === "string" && /^[^\s+]+$/.test(epoch.origin)) {
       const text = verifierText(epoch.origin);
       this.connection.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [seq + 1, text]);
@@ -267,7 +288,7 @@ beforeAll(async () => {
     name: "a restore that begins no epoch",
     path: silent.close(),
     verdict: "tampered",
-    code: "restore_invalid",
+    code: "details_invalid",
   });
 
   // Seals that somebody with the key made and stored.
@@ -330,7 +351,8 @@ beforeAll(async () => {
   ];
   for (const [name, epoch] of wrong) {
     const log = await backup.copy().restore(epoch);
-    cases.push({ name: `a restore ${name}`, path: (await log.grow(8, false)).close(), ...INVALID });
+    const code = log.isForged ? "details_invalid" : "restore_invalid";
+    cases.push({ name: `a restore ${name}`, path: (await log.grow(8, false)).close(), verdict: "tampered", code });
   }
   for (const [name, size, hash, verdict] of [
     ["the last seal", 5, parseSeal(before).root, "verified"],

@@ -88,7 +88,8 @@ class Log {
 
   async rotate(pem: string): Promise<void> {
     const next = readSealKey({ kind: "pem", pem }).publicBytes;
-    const rotation = { operation: "seal.rotate_key", principal: this.#principal } as const;
+    const principal = { ...this.#principal, actor: "cli" };
+    const rotation = { operation: "seal.rotate_key", principal } as const;
     await this.#writer.announceSealKey(rotation, verifierKey(`corpus.example/${this.id}`, next), {});
     writeFileSync(this.#keyFile, pem);
   }

@@ -296,10 +296,7 @@ test("a thousand operations, one of a megabyte, and the limit of a body", async 
   });
   expect([status, json.applied, json.results.length]).toEqual([200, true, 1000]);
   expect((await client.read("many", "large")).json.value).toBe(large.value);
-  const tooLarge = {
-    agent_id: "many",
-    operations: Array.from({ length: 4 }, () => put("k", "x".repeat(1024 * 1024))),
-  };
+  const tooLarge = { agent_id: "many", operations: Array.from({ length: 4 }, () => put("k", "x".repeat(1024 * 1024))) };
   expect((await client.post("/v1/data/batch", tooLarge)).status).toBe(413);
   expect((await view.verify()).problems).toEqual([]);
 });

@@ -102,10 +102,16 @@ describe("erasures", () => {
       ],
     ],
     ["after it", [[40, 40]]],
-    ["that are no ranges", [8]],
-    ["that it does not state", null],
   ])("with positions %s are malformed", (_, erased = null) => {
     expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased })))).toEqual(["details_malformed"]);
+  });
+
+  test.each<[string, JsonObject["erased"]]>([
+    ["that are no ranges", [8]],
+    ["that it does not state", null],
+  ])("with positions %s do not have the form of an erasure", (_, erased = null) => {
+    const found = codes(blanked((log) => erase(log, { ...counts, events: 1, erased })));
+    expect(found).toEqual(["details_invalid", "details_malformed"]);
   });
 });
 
