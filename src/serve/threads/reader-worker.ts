@@ -296,12 +296,16 @@ function closeStream(id: number): void {
 
 const upkeep = setInterval(() => void workspaces.closeIdle(clock()), UPKEEP_INTERVAL_MS);
 
+/** Closes all files and ends the thread. A damaged file that cannot be closed does not keep it. */
 function shutDown(): void {
   clearInterval(upkeep);
-  for (const id of [...streams.keys()]) closeStream(id);
-  workspaces.closeAll();
-  post({ kind: "closed" });
-  parentPort?.close();
+  try {
+    for (const id of [...streams.keys()]) closeStream(id);
+    workspaces.closeAll();
+  } finally {
+    post({ kind: "closed" });
+    parentPort?.close();
+  }
 }
 
 limitUnreleased(options.open.unreleased);

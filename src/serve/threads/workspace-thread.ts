@@ -332,10 +332,14 @@ export class WorkspaceThread {
     this.#fullText.stop();
     this.#compaction.stop();
     this.#embedding?.stop();
-    await this.#sealing.end();
-    this.#workspaces.end();
-    this.#post({ kind: "closed" });
-    this.around.onClosed();
+    try {
+      await this.#sealing.end();
+      this.#workspaces.end();
+    } finally {
+      // A damaged file that cannot be sealed or closed does not keep the thread.
+      this.#post({ kind: "closed" });
+      this.around.onClosed();
+    }
   }
 }
 
