@@ -68,8 +68,6 @@ export interface RowChange {
   columns: Cells;
   /** The digest of the bound columns, if it sets them. */
   digest?: string;
-  /** Columns that are NULL before the change. */
-  unset?: readonly string[];
 }
 
 /** The members of an event that state something about rows. */

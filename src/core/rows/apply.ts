@@ -160,10 +160,10 @@ export async function applyRows(tx: Transaction, changes: readonly RowChange[], 
 }
 
 /** Returns how many rows were changed. */
-function applyRow(tx: Transaction, facts: RowTable, { table, kind, key, columns, unset = [] }: RowChange) {
+function applyRow(tx: Transaction, facts: RowTable, { table, kind, key, columns }: RowChange) {
   const names = Object.keys(columns);
   const values = Object.values(columns);
-  const where = [`${facts.key} = ?`, ...unset.map((column) => `${column} IS NULL`)].join(" AND ");
+  const where = `${facts.key} = ?`;
   if (kind === "remove") return tx.change(`DELETE FROM ${table} WHERE ${where}`, [key]);
   if (kind === "set") {
     const set = names.length === 0 ? `${facts.key} = ${facts.key}` : names.map((name) => `${name} = ?`).join(", ");

@@ -52,15 +52,13 @@ export class StatedRows {
   }
 
   /** Returns false when the change does not fit the row. */
-  #apply({ table, key, kind, columns, digest, unset = [] }: RowChange, seq: number): boolean {
+  #apply({ table, key, kind, columns, digest }: RowChange, seq: number): boolean {
     const rows = this.#tables.get(table) as Map<string, StatedRow>;
     const row = rows.get(key);
     if (kind === "remove") return rows.delete(key);
-    const fits =
-      kind === "add" ? row === undefined : row !== undefined && unset.every((name) => row.cells[name] === null);
     if (kind === "set" && row === undefined) return false;
     rows.set(key, { cells: { ...row?.cells, ...columns }, digest: digest ?? row?.digest ?? null, seq });
-    return fits;
+    return kind === "set" || row === undefined;
   }
 
   /** Compares every row, after the last event. */
