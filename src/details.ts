@@ -62,21 +62,31 @@ const matching = (name: string, pattern: string): ValueForm => {
   return value(name, (text) => typeof text === "string" && whole.test(text));
 };
 
+/** A hash in hex, and what is behind the prefix of an id, as patterns. */
+export const HASH_FORM = "[0-9a-f]{64}";
+export const TYPE_ID_FORM = "[0-7][0-9a-hjkmnp-tv-z]{25}";
+
 export const TEXT = value("text", (text) => typeof text === "string");
 export const COUNT = value("count", (count) => Number.isSafeInteger(count) && (count as number) >= 0);
 /** A count of at least 1. */
 export const SOME = value("some", (count) => Number.isSafeInteger(count) && (count as number) >= 1);
 export const FLAG = value("flag", (flag) => typeof flag === "boolean");
-export const HASH = matching("hash", "[0-9a-f]{64}");
+export const HASH = matching("hash", HASH_FORM);
 export const AGENT = matching("agent", AGENT_ID_FORM);
 /** An object whose members the operation does not limit. */
 export const OBJECT = value("object", isJsonObject);
-/** A time as events write it: RFC 3339, UTC, three decimals. */
-export const TIME = value("time", (text) => {
+
+/**
+ * Returns the moment of a time as events write it (RFC 3339, UTC, three decimals), ms since the Unix epoch; undefined
+ * for any other value.
+ */
+export function momentOf(text: JsonValue | undefined): number | undefined {
   const timeMs = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isFinite(timeMs) && new Date(timeMs).toISOString() === text;
-});
-export const id = (prefix: string): ValueForm => matching(`${prefix}_`, `${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}`);
+  return Number.isFinite(timeMs) && new Date(timeMs).toISOString() === text ? timeMs : undefined;
+}
+
+export const TIME = value("time", (text) => momentOf(text) !== undefined);
+export const id = (prefix: string): ValueForm => matching(`${prefix}_`, `${prefix}_${TYPE_ID_FORM}`);
 /** A version: `v` for a config, `p` for the policies of the workspace, and its number. */
 export const version = (letter: "v" | "p"): ValueForm => matching(`${letter}1`, `${letter}[1-9][0-9]{0,15}`);
 export const oneOf = (...words: readonly string[]): ValueForm =>

@@ -78,7 +78,8 @@ export type AuditScope = { agentId: string } | { scope: "workspace" };
 export type TrailScope = AuditScope | { scope: "all" };
 
 /** The formats of `POST /v1/audit/export`. */
-export type ExportFormat = "json" | "ndjson" | "csv" | "cloudevents" | "ocsf";
+export const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** The formats whose events stand alone: views for other systems and for people, which prove nothing. */
 export type ViewFormat = Exclude<ExportFormat, "json" | "ndjson">;

@@ -38,17 +38,20 @@ import {
 } from "./details.ts";
 import type { JsonObject } from "./json.ts";
 import {
+  ACTIVITY_INTERVALS,
   type ActivityInterval,
   type AuditScope,
   type CheckpointSorting,
   type ControlEffect,
   type DisplayGroup,
   type EffectKind,
+  EXPORT_FORMATS,
   type Expiry,
   type ExportFormat,
   type ExportResumption,
   type Facts,
   type Filter,
+  isView,
   type OldestFirst,
   type Page,
   SCOPES,
@@ -59,7 +62,7 @@ import {
   takes,
   type VersionCondition,
 } from "./operation-facts.ts";
-import type { SinkCredentials, SinkRequest, SinkSettings } from "./sink.ts";
+import { SINK_FORMATS, SINK_TYPES, type SinkCredentials, type SinkRequest, type SinkSettings } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
 
 /** The actors of what clients request. */
@@ -127,27 +130,22 @@ const onTrail = (members: Members, scopes: readonly string[] = ["workspace"]) =>
 /** The forms of an operation on an event: in the chain of that event. */
 const beside = (members: Members) => [inAgent(members), inOwn(members)];
 
-const EXPORTED = oneOf("json", "ndjson", "csv", "cloudevents", "ocsf");
+const EXPORTED = oneOf(...EXPORT_FORMATS);
 const EDGE = nullable(named("edge", only({ seq: COUNT, agent_seq: COUNT, hash: HASH })));
 
 /** The forms of a check by policies, of an agent's text and of nobody's. */
 const onText = (members: Members) => [aboutAgent(members), inOwn(members)];
 const UNDER = { under: oneOf("agent", "request") } as const;
 
-/** The forms of an event about a sink: in the workspace's log, and in the log of the installation. */
+/** The form of an event about a sink. */
 const onSink = (members: Members) => inWorkspace({ sink_id: id("snk"), ...members });
-const SINK_SHOWN = {
-  format: oneOf("governd", "cloudevents", "ocsf"),
-  filter: OBJECT,
-  include_details: FLAG,
-  enabled: FLAG,
-} as const;
+const SINK_SHOWN = { format: oneOf(...SINK_FORMATS), filter: OBJECT, include_details: FLAG, enabled: FLAG } as const;
 
 const KEY_MADE = {
   key_id: id("key"),
   key_digest: HASH,
   label: nullable(TEXT),
-  scope: oneOf("full", "agent", "auditor"),
+  scope: oneOf(...SCOPES),
   agents: nullable(listOf(AGENT)),
   networks: nullable(listOf(TEXT)),
   created_at: TIME,
@@ -164,6 +162,15 @@ const ADDRESS = {
   address_kind: oneOf("loopback", "private", "public", "many", "unknown"),
 } as const;
 const TREE_HEAD = { size: COUNT, root: HASH } as const;
+/** The members with which a restore begins an epoch of its own (`log/restores.ts`). */
+export const NEW_EPOCH = {
+  origin: TEXT,
+  previous_origin: TEXT,
+  signing_key: HASH,
+  last_seal: nullable(only(TREE_HEAD)),
+  lost_seals: listOf(only({ origin: TEXT, ...TREE_HEAD })),
+  lost_through: nullable(COUNT),
+} as const;
 
 /** Reads of an agent's configuration. */
 const CONFIG_READ = {
@@ -838,7 +845,7 @@ export const OPERATIONS = {
           pruned_before: optional(SOME),
         }),
         ...onTrail({ format: EXPORTED, ...WINDOW, received: COUNT }),
-        ...onTrail({ format: oneOf("csv", "cloudevents", "ocsf"), ...WINDOW, ...FILTERS }),
+        ...onTrail({ format: oneOf(...EXPORT_FORMATS.filter(isView)), ...WINDOW, ...FILTERS }),
       ],
       not_found: aboutAgent({ format: EXPORTED }),
     },
@@ -870,7 +877,7 @@ export const OPERATIONS = {
     tried: "look at the activity",
     needs: "nothing",
     actors: CLIENTS,
-    details: { ok: onTrail({ interval: oneOf("minute", "hour", "day"), start_time: TIME, end_time: TIME }) },
+    details: { ok: onTrail({ interval: oneOf(...ACTIVITY_INTERVALS), start_time: TIME, end_time: TIME }) },
   },
   "audit.seal": { ...SEALS_READ, kind: "inspection" },
   "audit.key": { ...SEALS_READ, kind: "inspection" },
@@ -892,7 +899,7 @@ export const OPERATIONS = {
     actors: "kulc",
     details: {
       ok: onSink({
-        type: oneOf("webhook", "syslog", "otlp", "splunk_hec", "file"),
+        type: oneOf(...SINK_TYPES),
         receiver: nullable(TEXT),
         ...SINK_SHOWN,
         start: either(COUNT, oneOf("now", "beginning")),
@@ -1070,12 +1077,7 @@ export const OPERATIONS = {
         head_hash: HASH,
         backup_created_at: TIME,
         backup_digest: HASH,
-        origin: TEXT,
-        previous_origin: TEXT,
-        signing_key: HASH,
-        last_seal: nullable(only(TREE_HEAD)),
-        lost_seals: listOf(only({ origin: TEXT, ...TREE_HEAD })),
-        lost_through: nullable(COUNT),
+        ...NEW_EPOCH,
         links_revoked_at: TIME,
         rows_left_out: listOf(only({ table: TEXT, id: TEXT })),
         workspaces_left_out: optional(listOf(id("ws"))),

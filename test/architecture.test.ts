@@ -100,6 +100,7 @@ const SHARED_LIST = [
   "details.ts",
   "agent-id.ts",
   "json.ts",
+  "sink.ts",
   "trail-filter.ts",
   "screen/policies.ts",
   "screen/retention.ts",

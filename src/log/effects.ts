@@ -3,6 +3,7 @@
  * (core/rows/apply.ts). This file reads an effect from a recorded event and its details: the verifier derives from it
  * which rows must be stored, and the search indexes derive what changed.
  */
+import { momentOf } from "../details.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { EffectKind } from "../operation-facts.ts";
 import { eventFacts } from "../operations.ts";
@@ -88,7 +89,7 @@ export function recordedEffect(
 /** Reads the facts of each kind of effect; null when details do not have their form. */
 const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null } = {
   put: ({ key, value_digest: digest, expires_at }) => {
-    const expiresAtMs = momentOf(expires_at);
+    const expiresAtMs = expires_at === undefined ? null : momentOf(expires_at);
     return isText(key) && isText(digest) && expiresAtMs !== undefined ? { key, digest, expiresAtMs } : null;
   },
   end: ({ key }) => (isText(key) ? { key } : null),
@@ -139,13 +140,6 @@ function isRangesOf(ranges: Member, positions: number): ranges is (SeqRange & Js
 function configFacts(version: Member, digest: Member, rolledBackFrom: Member = null): ConfigFacts | null {
   if (!isText(version) || !isText(digest) || !isTextOrNull(rolledBackFrom)) return null;
   return { version, digest, rolledBackFrom };
-}
-
-/** A time as events write it, ms; null when there is none, undefined when it is of another form. */
-export function momentOf(text: Member): number | null | undefined {
-  if (text === undefined) return null;
-  const timeMs = isText(text) ? Date.parse(text) : Number.NaN;
-  return Number.isFinite(timeMs) && new Date(timeMs).toISOString() === text ? timeMs : undefined;
 }
 
 const isText = (value: Member): value is string => typeof value === "string";

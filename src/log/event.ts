@@ -4,7 +4,15 @@
  * escapes and each character is one byte.
  */
 import { AGENT_ID_FORM } from "../agent-id.ts";
-import { type Actors, type AuditResult, type Bearer, type DetailsForm, membersProblem } from "../details.ts";
+import {
+  type Actors,
+  type AuditResult,
+  type Bearer,
+  type DetailsForm,
+  HASH_FORM,
+  membersProblem,
+  TYPE_ID_FORM,
+} from "../details.ts";
 import { positionOf } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { EVENT_NAMES, type EventName, eventFacts } from "../operations.ts";
@@ -47,30 +55,28 @@ export class EventFormatError extends Error {
   override readonly name = "EventFormatError";
 }
 
-const TYPE_ID = "[0-7][0-9a-hjkmnp-tv-z]{25}";
-const HASH = "[0-9a-f]{64}";
 const NAME = "[a-z][a-z0-9_]{0,63}";
 const COUNT = "0|[1-9][0-9]{0,15}";
 
 /** The form of each member's JSON text, in canonical order, each with one capture. */
 const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
-  ["actor", `"((?:key|usr|wid)_${TYPE_ID}|cli|system)"`],
+  ["actor", `"((?:key|usr|wid)_${TYPE_ID_FORM}|cli|system)"`],
   ["agent_id", `(?:null|"(${AGENT_ID_FORM})")`],
   ["agent_seq", "([1-9][0-9]{0,15})"],
   ["blocked_by", `(?:null|"(policy:${NAME})")`],
   ["config_version", `(?:null|"(v[1-9][0-9]{0,15})")`],
-  ["details_commitment", `"(${HASH})"`],
+  ["details_commitment", `"(${HASH_FORM})"`],
   ["format", `"(governd\\.audit/1)"`],
-  ["id", `"(aud_${TYPE_ID})"`],
+  ["id", `"(aud_${TYPE_ID_FORM})"`],
   ["operation", `"(${NAME}\\.${NAME})"`],
-  ["previous_hash", `"(${HASH})"`],
+  ["previous_hash", `"(${HASH_FORM})"`],
   ["result", `"(ok|allowed|blocked|not_found|conflict|denied)"`],
   ["seq", `(${COUNT})`],
   [
     "timestamp",
     `"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z)"`,
   ],
-  ["workspace_id", `"(ws_${TYPE_ID})"`],
+  ["workspace_id", `"(ws_${TYPE_ID_FORM})"`],
 ];
 
 // The object is flat and needs no escapes, so one regular expression matches every valid text. Parsing and the check of

@@ -8,7 +8,9 @@
  * known. A kept seal that it names is explained. Any other seal over lost events contradicts the log, since anyone with
  * the disk and the key could declare a restore.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { ValueForm } from "../details.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { NEW_EPOCH } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
 import { hexOf } from "./rows.ts";
 import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
@@ -33,38 +35,11 @@ export type NewEpoch = {
   lost_through: number | null;
 };
 
-type Check = (value: unknown) => boolean;
+const EPOCH_FORMS: Readonly<Record<keyof NewEpoch, ValueForm>> = NEW_EPOCH;
 
-const isText: Check = (value) => typeof value === "string";
-const isHash: Check = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-
-const hasMembers = (value: unknown, members: { [member: string]: Check }): boolean =>
-  isJsonObject(value) && Object.entries(members).every(([member, check]) => check(value[member]));
-
-/** Checks an object that has these members and no others. */
-const only =
-  (members: { [member: string]: Check }): Check =>
-  (value) =>
-    hasMembers(value, members) && Object.keys(value as JsonObject).every((member) => member in members);
-
-const TREE_HEAD = { size: isCount, root: isHash };
-const isLostSeal = only({ origin: isText, ...TREE_HEAD });
-
-/**
- * The form of the members. It is not a TypeBox schema, since loading TypeBox takes a verifying thread longer than
- * starting.
- */
-const NEW_EPOCH: { [Member in keyof NewEpoch]: Check } = {
-  origin: isText,
-  previous_origin: isText,
-  signing_key: isHash,
-  last_seal: (value) => value === null || only(TREE_HEAD)(value),
-  lost_seals: (value) => Array.isArray(value) && value.length <= MAX_LOST_SEALS && value.every(isLostSeal),
-  lost_through: (value) => value === null || isCount(value),
-};
-
-const isNewEpoch = (said: unknown): said is NewEpoch => hasMembers(said, NEW_EPOCH);
+const isNewEpoch = (said: JsonObject): said is NewEpoch =>
+  Object.entries(EPOCH_FORMS).every(([name, { fits }]) => fits(said[name] as JsonValue)) &&
+  (said.lost_seals as JsonValue[]).length <= MAX_LOST_SEALS;
 
 /** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
 export interface DeclaredRestore {

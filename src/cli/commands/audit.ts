@@ -8,6 +8,7 @@ import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import type { JsonValue } from "../../json.ts";
 import type { PresentedEvent } from "../../log/present.ts";
+import { EXPORT_FORMATS, type ExportFormat } from "../../operation-facts.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { requireRecorded } from "../../ops/directory/journal.ts";
@@ -20,7 +21,6 @@ import { table } from "../terminal.ts";
 
 const MAX_EVENTS = 1_000;
 const USUAL_EVENTS = 50;
-const FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
 interface AuditOptions {
   installation?: boolean;
@@ -29,7 +29,7 @@ interface AuditOptions {
   result?: string;
   since?: number;
   export?: string;
-  format: (typeof FORMATS)[number];
+  format: ExportFormat;
 }
 
 const DESCRIPTION = `show the log of the installation, newest events first
@@ -48,7 +48,7 @@ export function addAudit(program: Command, session: Session): void {
     .option("--result <result>", "only events with this result: ok or denied")
     .option("--since <time>", "only events at or after this time (2026-01-31 or RFC 3339)", dateOrTime)
     .option("--export <file>", `write an export to this file, which must not exist; ${STANDARD_OUTPUT}`)
-    .addOption(new Option("--format <format>", "the form of the export").choices(FORMATS).default("json"))
+    .addOption(new Option("--format <format>", "the form of the export").choices(EXPORT_FORMATS).default("json"))
     .action((options: AuditOptions) => runAudit(session, options));
   addCommonOptions(command, [...STORED, "seal_key"]);
 }

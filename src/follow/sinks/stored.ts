@@ -47,11 +47,26 @@ type Row = [
 ];
 
 function sinkOf(row: Row): StoredSink {
-  const [id, type, format, filter, includeDetails, start, enabled, createdSeq, url, ca, clientCertificate] = row;
-  const [secrets, revision, createdAt, createdBy, position, deliveredAt, lastError] = row.slice(11) as [
-    ...[secrets: string, revision: string, createdAt: string, createdBy: string],
-    ...[position: number | null, deliveredAt: number | null, lastError: string | null],
-  ];
+  const [
+    id,
+    type,
+    format,
+    filter,
+    includeDetails,
+    start,
+    enabled,
+    createdSeq,
+    url,
+    ca,
+    clientCertificate,
+    secrets,
+    revision,
+    createdAt,
+    createdBy,
+    position,
+    deliveredAt,
+    lastError,
+  ] = row;
   return {
     ...{ id, type, url, format, filter: JSON.parse(filter), includeDetails: includeDetails === 1 },
     ...{ start: JSON.parse(start), enabled: enabled === 1, ca, clientCertificate, createdSeq, createdAt, createdBy },

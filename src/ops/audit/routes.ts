@@ -6,7 +6,13 @@ import { route } from "../../api/route.ts";
 import { object } from "../../api/shapes.ts";
 import { decodeExportCursor, type ExportFilters } from "../../core/lists.ts";
 import { isId } from "../../ids.ts";
-import { ACTIVITY_INTERVALS, type ExportFormat, type ExportResumption, isView } from "../../operation-facts.ts";
+import {
+  ACTIVITY_INTERVALS,
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type ExportResumption,
+  isView,
+} from "../../operation-facts.ts";
 import { invalid } from "../../problem.ts";
 import * as schema from "./schema.ts";
 import {
@@ -22,8 +28,6 @@ import {
   window,
   windowOf,
 } from "./trail-schema.ts";
-
-const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
 const treeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 

@@ -9,11 +9,11 @@ import {
   type DetailsForm,
   type Member,
   type Members,
+  momentOf,
   type ValueForm,
 } from "../../../details.ts";
 import { Bytes, same } from "../../../log/bytes.ts";
 import { type CanonicalScan, UNSURE } from "../../../log/canonical-scan.ts";
-import { momentOf } from "../../../log/effects.ts";
 import { HASH_CHARS, ID_CHARS, isTypeId, TIME_CHARS, TimeForm } from "./text-forms.ts";
 
 /** The version of the workspace's policies that details state: the text in quotes, null for none, or any. */

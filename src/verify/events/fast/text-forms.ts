@@ -1,4 +1,5 @@
 /** Forms of texts in bytes: ids and times. */
+import { ID_ALPHABET } from "../../../ids.ts";
 import { Bytes } from "../../../log/bytes.ts";
 
 /** The lengths of a hash in hex, of an id after its prefix, and of a time. */
@@ -8,7 +9,7 @@ export const TIME_CHARS = 24;
 
 /** The values of the characters of an id; 255 for others. */
 const ID_VALUES = new Uint8Array(256).fill(0xff);
-for (const [value, character] of [..."0123456789abcdefghjkmnpqrstvwxyz"].entries()) {
+for (const [value, character] of [...ID_ALPHABET].entries()) {
   ID_VALUES[character.charCodeAt(0)] = value;
 }
 const MAX_ID_VALUE = 31;

@@ -2,8 +2,9 @@
  * Writes on the fast path: finds the key and the digest in the bytes of their details without parsing them, and packs
  * the writes of a part of a log, from the thread that verifies it to the thread that follows the keys.
  */
+
+import { momentOf } from "../../../details.ts";
 import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
-import { momentOf } from "../../../log/effects.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import type { Shape } from "../../events/fast/shape.ts";
 import { HASH_CHARS, TIME_CHARS, TimeForm } from "../../events/fast/text-forms.ts";
