@@ -304,13 +304,16 @@ const upkeep = setInterval(() => void connections.closeIdle(clock()), UPKEEP_INT
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
   clearInterval(measurements);
-  await queue.run(async () => {});
-  await measuring;
-  await Promise.all([...followed.values()].flatMap((sinks) => [...sinks.values()].map(endDelivery)));
-  reportAll();
-  connections.closeAll();
-  post({ kind: "closed" });
-  parentPort?.close();
+  try {
+    await queue.run(async () => {});
+    await measuring;
+    await Promise.all([...followed.values()].flatMap((sinks) => [...sinks.values()].map(endDelivery)));
+    reportAll();
+    connections.closeAll();
+  } finally {
+    post({ kind: "closed" });
+    parentPort?.close();
+  }
 }
 
 limitUnreleased(options.open.unreleased);
