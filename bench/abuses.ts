@@ -13,10 +13,17 @@ interface Abuse {
   run(ask: Ask, round: number, checkpointId: string): Promise<Response>;
 }
 
-/** Four of these, or a thousand of those, are a body of the largest size. */
+/** Values: four large ones, or a thousand of medium size, fill a request. */
 const LARGE = "A note about the harbour. ".repeat(40_000);
 const MEDIUM = "A note about the harbour. ".repeat(155);
 const EXPENSIVE = "Authorization: Basic ".repeat(Math.floor(MIB / 21));
+
+/** Writes `count` entries below a name in one batch. */
+const writeMany = (ask: Ask, count: number, name: string, contentOf: (i: number) => string) =>
+  ask("POST", "/v1/data/batch", {
+    agent_id: "large",
+    operations: Array.from({ length: count }, (_, i) => ({ op: "write", key: `${name}/${i}`, value: contentOf(i) })),
+  });
 
 export const ABUSES: readonly Abuse[] = [
   {
@@ -28,36 +35,13 @@ export const ABUSES: readonly Abuse[] = [
     name: "4 batches of 1,000",
     clients: 4,
     run: (ask, round) =>
-      ask("POST", "/v1/data/batch", {
-        agent_id: "large",
-        operations: Array.from({ length: 1_000 }, (_, i) => ({
-          op: "write",
-          key: `b${round % 4}/${i}`,
-          value: `A note about the harbour, number ${i} of ${round}. `.repeat(4),
-        })),
-      }),
+      writeMany(ask, 1_000, `b${round % 4}`, (i) => `A note about the harbour, number ${i} of ${round}. `.repeat(4)),
   },
-  {
-    name: "2 batches of 4 MiB",
-    clients: 2,
-    run: (ask, round) =>
-      ask("POST", "/v1/data/batch", {
-        agent_id: "large",
-        operations: Array.from({ length: 4 }, (_, i) => ({ op: "write", key: `l${round % 2}/${i}`, value: LARGE })),
-      }),
-  },
+  { name: "2 batches of 4 MiB", clients: 2, run: (ask, round) => writeMany(ask, 4, `l${round % 2}`, () => LARGE) },
   {
     name: "4 batches of 4 MiB in 1,000 entries",
     clients: 4,
-    run: (ask, round) =>
-      ask("POST", "/v1/data/batch", {
-        agent_id: "large",
-        operations: Array.from({ length: 1_000 }, (_, i) => ({
-          op: "write",
-          key: `m${round % 4}/${i}`,
-          value: MEDIUM,
-        })),
-      }),
+    run: (ask, round) => writeMany(ask, 1_000, `m${round % 4}`, () => MEDIUM),
   },
   {
     name: "8 lists of 4 MiB",
