@@ -121,8 +121,8 @@ CREATE TABLE checkpoints (
 ) STRICT;
 CREATE INDEX checkpoints_by_agent ON checkpoints (agent, as_of_seq);
 
--- Answers to requests with an Idempotency-Key. Each is stored in the transaction of its operation and kept for 24 hours.
--- When a request is repeated, it gets the stored answer, and nothing is done. Answers are not part of the audit record.
+-- Answers to requests with an Idempotency-Key. The transaction of an operation stores its answer, which is kept for 24 hours.
+-- A repeated request gets the stored answer and changes nothing. Answers are not part of the audit record.
 CREATE TABLE answers (
   event_seq  INTEGER PRIMARY KEY,  -- the operation's last event
   retry      BLOB    NOT NULL,     -- names who asked and the Idempotency-Key: 16 bytes of a SHA-256

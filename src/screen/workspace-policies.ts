@@ -1,6 +1,6 @@
 /**
- * The workspace policies apply to every agent, with or without a config. The policies in force
- * for an agent combine the workspace policies and the config: the stricter of the two for each member.
+ * The workspace policies apply to every agent, with or without a config. The policies in force for an agent combine them
+ * with the policies of its config: for each member, the stricter of the two.
  */
 import type { JsonObject } from "../json.ts";
 import { enforces, NO_POLICIES, type PolicySettings, policiesOf, stricterPolicies } from "./policies.ts";
@@ -14,11 +14,11 @@ export interface WorkspacePolicies {
   policies: PolicySettings;
   /** Whether agents without a config are refused writes. */
   requireConfig: boolean;
-  /** Whether a config's exceptions also weaken the workspace policies' demands. */
+  /** Whether a config's exceptions also apply to what the workspace policies demand. */
   exceptionsFromAgents: boolean;
 }
 
-/** The workspace policies of a workspace that never set any. They demand nothing. */
+/** The workspace policies before the first version. They demand nothing. */
 export const NO_WORKSPACE_POLICIES: WorkspacePolicies = {
   version: null,
   policies: NO_POLICIES,

@@ -65,7 +65,7 @@ test.skipIf(LIBSQL_SERVER === null)("a change waits for a refresh that the serve
   using two = await open(second.path, network.url);
   await change(one);
 
-  // Answers are late once the refresh has begun its transaction.
+  // The first answer lets the refresh begin its transaction. The later ones are delayed, so that it stays open.
   let asked = 0;
   network.faults = () => (asked++ === 0 ? NO_FAULT : { kind: "delay_answer", ms: 200 });
   const refresh = two.refresh();

@@ -25,7 +25,7 @@ interface Appended {
  * Appends an event to the log and to the chain of `agent`, which is a fresh state if this is the agent's first event.
  * Returns the agent's new head.
  *
- * @throws Error when the event has not the form that the row of its operation states, which would be a defect
+ * @throws Error when the event does not have the form that the row of its operation states, which would be a defect
  */
 export function appendEvent(
   tx: Transaction,

@@ -31,8 +31,8 @@ export function generateApiKey(workspaceId: string, random: RandomPool): string 
 }
 
 /**
- * Returns the id of the workspace that a key names; null when the text has not the form of a key, or a wrong checksum.
- * The key and the workspace may still not exist.
+ * Returns the id of the workspace that a key names; null when the text does not have the form of a key, or its checksum
+ * is wrong. The key and the workspace may still not exist.
  */
 export function workspaceOfKey(text: string): string | null {
   if (text.length !== KEY_LENGTH || !text.startsWith(PREFIX)) return null;

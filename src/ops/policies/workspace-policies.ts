@@ -1,4 +1,4 @@
-/** Operations on the policies of the workspace, the workspace policies. They run on the workspace's thread. */
+/** Operations on the workspace policies. They run on the workspace's thread. */
 
 import { listBody } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
