@@ -18,7 +18,8 @@ const NAMES = ["id", "request_id", "trace_id", "parent", "commit", "digest"];
 const HEX = "0123456789abcdef";
 const DECIMAL = "0123456789";
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
-const ALPHANUMERIC = DECIMAL + LOWER.toUpperCase() + LOWER;
+const UPPER = LOWER.toUpperCase();
+const ALPHANUMERIC = DECIMAL + UPPER + LOWER;
 const BASE64URL = `${ALPHANUMERIC}-_`;
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
@@ -124,6 +125,32 @@ test.each(Object.keys(KINDS))(
       );
     }
     expect(blocked.slice(0, 20), `${blocked.length} of ${COUNT * 8}`).toEqual([]);
+  },
+  PROCESS_TEST_MS,
+);
+
+test(
+  "an identifier in which the name of a secret stands by chance, and the next one in a list",
+  () => {
+    const random = new Seeded(SEED);
+    const kinds = ["cus_", "call_", "run_", "chatcmpl-"];
+    const words = ["Pw", "Pass", "pass"];
+    const blocked: string[] = [];
+    for (let count = 0; count < COUNT; count++) {
+      const prefix = random.pick(kinds);
+      const word = random.pick(words);
+      // In capitals, since the word begins where the case changes.
+      const first = text(random, UPPER, 20);
+      const at = random.below(20 - word.length + 1);
+      const found = findings(
+        JSON.stringify([
+          `${prefix}${first.slice(0, at)}${word}${first.slice(at + word.length)}`,
+          prefix + text(random, ALPHANUMERIC, 20),
+        ]),
+      );
+      if (found !== null) blocked.push(found);
+    }
+    expect(blocked.slice(0, 20), `${blocked.length} of ${COUNT}`).toEqual([]);
   },
   PROCESS_TEST_MS,
 );

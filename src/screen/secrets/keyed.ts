@@ -44,7 +44,7 @@ export function announcedSecret(word: SecretWord): Check {
     // Behind the end of an element is something else.
     if (text[nameEnd] === ">" && CLOSING.test(text.slice(Math.max(0, start - LONGEST_NAME_REST), start))) return null;
     const value = valueAfter(text, nameEnd);
-    if (value !== null && isNothing(text, value)) return null;
+    if (value !== null && (isNothing(text, value) || isNextIdentifier(text, start, value))) return null;
     // Several in one pair of quotes: the first one, and the others as the rest of the list.
     if (value?.quoted && PLURAL.test(rest)) value.end = endOfFirst(text, value);
     // An option takes its value without an operator.
@@ -188,6 +188,19 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
     return false;
   if (sign[1] === "," && !/["'`]/.test(text[start - 1] ?? "")) return true;
   return !/[({=]\s{0,2}["'`]?$/.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start)) || sign[1] === "|";
+}
+
+const PREFIX_OF_ID = /^[a-z]{2,12}[_-](?=\w{10})/;
+
+/** `"run_8cTxpaMONOPass", "run_S6yQiSIMJHJvFL"`: two identifiers with one prefix and one length, not a name and a value. */
+function isNextIdentifier(text: string, start: number, { start: at, end: last, quoted }: Assigned): boolean {
+  const prefix = quoted ? PREFIX_OF_ID.exec(text.slice(at, last))?.[0] : undefined;
+  if (prefix === undefined) return false;
+  const from =
+    Math.max(0, start - LONGEST_NAME_REST) +
+    text.slice(Math.max(0, start - LONGEST_NAME_REST), start).lastIndexOf(prefix);
+  const before = /^([\w-]+)["'`]\s{0,2},\s{0,12}["'`]$/.exec(text.slice(from, at))?.[1];
+  return before?.length === last - at && before.startsWith(prefix);
 }
 
 /** Names of secrets that somebody makes up, and all names with a word for secret. */
