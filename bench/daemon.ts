@@ -55,26 +55,29 @@ export interface Daemon extends AsyncDisposable {
 /** Starts `binary` on a new data directory and creates a workspace. */
 export async function startDaemon(
   binary: string,
-  { env = {}, prepare = () => {}, fill = () => {} }: StartOptions = {},
+  { env = {}, prepare = () => {}, fill }: StartOptions = {},
 ): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   prepare(dataDir);
   const environment = { ...process.env, ...env };
-  const create = (name: string): Record<string, string> => {
-    const command = [binary, "workspace", "create", "--name", name, "--json", "--data-dir", dataDir];
+  const run = (...words: string[]): Record<string, string> => {
+    const command = [binary, ...words, "--json", "--data-dir", dataDir];
     return JSON.parse(Bun.spawnSync(command, { env: environment, stderr: "inherit" }).stdout.toString());
   };
+  const create = (name: string) => run("workspace", "create", "--name", name);
   const createFirst = async () => {
     // The first start creates keys and certificates, so only later starts are measured.
     await using _ = await spawnDaemon(binary, dataDir, environment);
     return create("bench");
   };
-  const { workspace_id, api_key } = await createFirst();
+  const { workspace_id, api_key: first } = await createFirst();
   const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
   const sealKey = readFileSync(join(dataDir, "keys", "seal.key"), "utf8");
-  await fill({ id: workspace_id as string, file: workspaceFile, sealKey });
+  await fill?.({ id: workspace_id as string, file: workspaceFile, sealKey });
+  // The new file has no keys.
+  const api_key = fill === undefined ? first : run("key", "create", "--workspace", workspace_id as string).api_key;
   const { pid, url, startMs } = stack.use(await spawnDaemon(binary, dataDir, environment));
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
   const server = { url, authority };

@@ -15,19 +15,26 @@ function settingOf(database: Database, name: string): number {
 
 /**
  * Gives the log in `sample` the schema that the workspace in `like` has, which the older build created: the columns that
- * both have are copied, so that build opens and verifies it. Does nothing when the versions are equal.
+ * both have are copied, so that build opens and verifies it. Does nothing when the schemas are equal.
  */
 export function adoptSchema(sample: string, like: string): void {
   const old = new Database(like, { readonly: true });
   try {
     const from = new Database(sample);
-    const same = settingOf(old, "user_version") === settingOf(from, "user_version");
+    const [there, here] = [old, from].map((database) => JSON.stringify(objectsOf(database)));
+    const same = there === here;
     from.close();
     if (!same) rewrite(sample, old);
   } finally {
     old.close();
   }
 }
+
+/** The tables and indexes that governd made. */
+const objectsOf = (database: Database): { type: string; name: string; sql: string }[] =>
+  database
+    .query("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all() as { type: string; name: string; sql: string }[];
 
 function rewrite(sample: string, old: Database): void {
   const made = `${sample}.older`;
@@ -36,9 +43,7 @@ function rewrite(sample: string, old: Database): void {
   to.run("PRAGMA journal_mode = OFF");
   to.run("PRAGMA synchronous = OFF");
   to.run("ATTACH ? AS sample", [sample]);
-  const objects = old
-    .query("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    .all() as { type: string; name: string; sql: string }[];
+  const objects = objectsOf(old);
   const columns = (schema: string, table: string) =>
     (to.query(`PRAGMA ${schema}.table_info(${table})`).all() as { name: string }[]).map(({ name }) => name);
   // Indexes are built faster once their table is filled.
@@ -46,7 +51,7 @@ function rewrite(sample: string, old: Database): void {
   for (const { name } of objects.filter(({ type }) => type === "table")) {
     const known = new Set(columns("sample", name));
     const both = columns("main", name).filter((column) => known.has(column));
-    to.run(`INSERT INTO main.${name} (${both}) SELECT ${both} FROM sample.${name}`);
+    if (both.length > 0) to.run(`INSERT INTO main.${name} (${both}) SELECT ${both} FROM sample.${name}`);
   }
   for (const { sql } of objects.filter(({ type }) => type !== "table")) to.run(sql);
   to.run("DETACH sample");

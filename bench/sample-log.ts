@@ -63,7 +63,7 @@ export async function makeSampleLog(
   await sealer.load(connection);
   const writer = new WorkspaceWriter(connection, { sealer });
   const principal: Principal = {
-    actor: new IdSource(systemClock).next("key"),
+    actor: new IdSource(systemClock).next("usr"),
     workspaceId: id,
     scope: "full",
     agents: null,

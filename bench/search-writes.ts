@@ -41,7 +41,6 @@ await createWorkspaceFile(join(directory, `${workspaceId}.db`), {
 });
 const pool = new WorkspacePool({
   workspacesDir: directory,
-  controlFile: null,
   encryptionKey: null,
   server: null,
   quota: null,

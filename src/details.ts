@@ -29,7 +29,7 @@ type Parts =
   | { readonly members: Members };
 
 /** The form of a member. Absent `presence`: the member is always there. */
-export interface Member extends ValueForm {
+interface Member extends ValueForm {
   /** `unless_redacted`: the member is there unless `redacted` is true. */
   readonly presence?: "optional" | "unless_redacted" | "optional_or_redacted";
 }
@@ -162,11 +162,18 @@ export interface Bearer {
 
 const TRACE = matching("trace", "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}");
 const WORKLOAD = only({ issuer: TEXT, subject: TEXT });
+/** The words for a second factor. */
+export const FACTOR = oneOf("totp", "recovery_code", "passkey");
+const AUTHORISED_BY = only({
+  session_id: id("ses"),
+  second_factor: nullable(FACTOR),
+  second_factor_at: nullable(TIME),
+});
 const POLICIES_VERSION = version("p");
 
 /**
- * Members that details of every operation have when they apply: what a request stated, who a workload is, the agent
- * without events that an event in the workspace's own chain is about, and the policies in force.
+ * Members that details of every operation have when they apply: what a request stated, who a workload is, the session of a
+ * person, the agent without events that an event in the workspace's own chain is about, and the policies in force.
  */
 function isShared(name: string, given: JsonValue, details: JsonObject, form: DetailsForm, bearer: Bearer): boolean {
   switch (name) {
@@ -176,6 +183,8 @@ function isShared(name: string, given: JsonValue, details: JsonObject, form: Det
       return TRACE.fits(given) && bearer.actor.includes("_");
     case "workload":
       return WORKLOAD.fits(given) && isWorkload(bearer);
+    case "authorised_by":
+      return AUTHORISED_BY.fits(given) && bearer.actor.startsWith("usr_");
     case "agent_id":
       return TEXT.fits(given) && isAboutNone(form, bearer);
     case "policies_version":
@@ -207,19 +216,6 @@ export const dependsOnPolicies = (details: JsonObject, agentId: string | null): 
   details.redacted === true ||
   Object.hasOwn(details, "agent_id") ||
   Object.hasOwn(details, "allowed");
-
-/**
- * Returns the members of a form together with the shared ones that an event of this bearer can have, apart from
- * `policies_version` and `redacted`.
- */
-export function allMembers(form: DetailsForm, bearer: Bearer): Members {
-  return {
-    ...(bearer.actor.includes("_") && { client: optional(TEXT), trace: optional(TRACE) }),
-    ...(isWorkload(bearer) && { workload: WORKLOAD }),
-    ...(isAboutNone(form, bearer) && { agent_id: TEXT }),
-    ...form.members,
-  };
-}
 
 /** Returns what is wrong with the members of details; null when they have the form. Never repeats a value. */
 export function membersProblem(details: JsonObject, form: DetailsForm, bearer: Bearer): string | null {

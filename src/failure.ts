@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** Why a command can fail. The codes are stable, since scripts read them with `--json`. */
-type FailureCode =
+export type FailureCode =
   | "usage"
   | "invalid_settings"
   | "port_in_use"

@@ -4,7 +4,7 @@
  * of an event are its position in the log and random bytes.
  */
 
-type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid" | "pky";
+type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid" | "pky" | "idn";
 
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;
@@ -125,7 +125,14 @@ export class IdSource {
   event(seq: number): string {
     const bytes = new Uint8Array(2 * EVENT_RANDOM_BYTES);
     bytes.set(this.random.take(EVENT_RANDOM_BYTES), EVENT_RANDOM_BYTES);
-    return atPosition(bytes, seq);
+    let [high, low] = [Math.floor(seq / 2 ** 32), seq % 2 ** 32];
+    for (let index = 3; index >= 0; index--) {
+      bytes[index] = high & 0xff;
+      bytes[index + 4] = low & 0xff;
+      high >>>= 8;
+      low >>>= 8;
+    }
+    return idOf("aud", bytes);
   }
 }
 
@@ -135,17 +142,6 @@ export const idOf = (prefix: IdPrefix, bytes: Uint8Array): string => `${prefix}_
 /** How many characters of an event's id depend on its position. The last of them has one bit of it, and four random ones. */
 const POSITION_CHARS = 14;
 const RANDOM_BITS = 0xf;
-
-function atPosition(bytes: Uint8Array, seq: number): string {
-  let [high, low] = [Math.floor(seq / 2 ** 32), seq % 2 ** 32];
-  for (let index = 3; index >= 0; index--) {
-    bytes[index] = high & 0xff;
-    bytes[index + 4] = low & 0xff;
-    high >>>= 8;
-    low >>>= 8;
-  }
-  return idOf("aud", bytes);
-}
 
 /** Returns the position in the id of an event; null for a text of another form, and beyond 2^53 - 1. */
 export function positionOf(id: string): number | null {
@@ -158,18 +154,10 @@ export function positionOf(id: string): number | null {
 }
 
 const PREFIX = "aud_";
-const valueAt = (id: string, index: number): number => ID_ALPHABET.indexOf(id[index] as string);
-
-/** Returns the last 60 random bits in the id of an event, as characters. */
-export const randomPartOf = (id: string): string => id.slice(PREFIX.length + POSITION_CHARS);
-
-/** Returns the id of an event with the position `seq` in place of its own. */
-export function movedTo(id: string, seq: number): string {
-  const last = PREFIX.length + POSITION_CHARS - 1;
-  const moved = atPosition(new Uint8Array(16), seq);
-  const shared = ID_ALPHABET[valueAt(moved, last) | (valueAt(id, last) & RANDOM_BITS)];
-  return moved.slice(0, last) + shared + randomPartOf(id);
-}
+/** The digits by the code of their character. */
+const VALUES = new Uint8Array(128);
+for (const [value, digit] of [...ID_ALPHABET].entries()) VALUES[digit.charCodeAt(0)] = value;
+const valueAt = (id: string, index: number): number => VALUES[id.charCodeAt(index)] as number;
 
 function writeTimestamp(bytes: Uint8Array, ms: number): void {
   let rest = ms;

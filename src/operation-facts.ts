@@ -1,6 +1,7 @@
 /** The facts in a row of the list of operations (`operations.ts`), and the types that inputs share. */
+
 import type { Actors, AuditResult, DetailsForm } from "./details.ts";
-import type { JsonValue } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
 export interface TimeWindow {
@@ -98,6 +99,85 @@ export interface ExportResumption {
 export const SCOPES = ["full", "agent", "auditor"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** What a member of a workspace may do; docs/accounts.md has each role. The first is the highest. */
+export const ROLES = ["owner", "member", "auditor"] as const;
+export type Role = (typeof ROLES)[number];
+
+/**
+ * How an account becomes a member: with an invitation, by the SHA-256 of its link's token, hex; with a role from the
+ * groups at an issuer; or, of the log of the installation, because the operator says so.
+ */
+export type JoinRequest = { accountId: string } & (
+  | { digest: string }
+  | { issuer: string; role: Role }
+  | { role: "auditor" }
+);
+
+/** A second factor as somebody has proved it: the time step of a code, or the SHA-256 of a recovery code, hex. */
+export type CodeProof = { step: number } | { code: string };
+
+/** A new account. Digests of recovery codes are hex. `address`: the members of its event's details. */
+export interface NewAccount {
+  id: string;
+  email: string;
+  name: string;
+  /** PHC string, Argon2id; empty for none. */
+  password: string;
+  /** What allows it: the SHA-256 of a link's token, hex; an invitation; or an identity at an issuer. */
+  way: { link: string } | { invitationId: string } | { issuer: string; subject: string } | null;
+  address: JsonObject;
+}
+
+/** A passkey as a browser has made it. */
+export interface NewPasskey {
+  name: string;
+  /** The host name under which it works. */
+  host: string;
+  /** base64url. */
+  credentialId: string;
+  /** COSE key, base64url. */
+  publicKey: string;
+  counter: number;
+}
+
+/** A session to begin, for somebody who was authenticated. */
+export interface SignIn {
+  accountId: string;
+  /** The stored password with which somebody was authenticated: it must still be the same. */
+  password: string;
+  proof: CodeProof | { passkeyId: string; before: number; counter: number } | null;
+  issuer: { identityId: string; issuer: string; multiFactor: boolean } | null;
+  knownDevice: boolean;
+  session: {
+    /** SHA-256 of its cookie, hex. */
+    digest: string;
+    lifetimeMs: number;
+    address: string;
+    userAgent: string;
+    /** At the issuer; empty when it named none, null without an issuer. */
+    issuerSession: string | null;
+  };
+  address: JsonObject;
+}
+
+/** Sessions of an account: one, all but one (null: all), or those that began at an issuer (null: all of them). */
+export type WhichSessions = { id: string } | { allBut: string | null } | { issuer: string; session: string | null };
+
+/** A link that works once. */
+export type NewLink = { kind: "setup" } | { kind: "reset"; accountId: string; endsSecondFactor: boolean };
+
+/** A new API key, as it is asked for. */
+export interface KeyRequest {
+  label: string | null;
+  scope: Scope;
+  /** The agents that the key is limited to; null means every agent. */
+  agents: readonly string[] | null;
+  /** The addresses and networks that requests may come from; null means everywhere. */
+  networks: readonly string[] | null;
+  /** Milliseconds from now, or null for a key that does not expire. */
+  expiresInMs: number | null;
+}
+
 /**
  * How an operation changes the stored rows. The store applies the effect, the verifier derives from it what must be
  * stored, and the search indexes derive what changed. `log/effects.ts` describes the effect's form in an event.
@@ -115,29 +195,10 @@ export type EffectKind =
   | "suspend"
   | "resume"
   | "prune"
+  /** The heads of all workspaces, in the log of the installation. */
+  | "heads"
   /** Rows of the tables of `log/row-effects.ts`, which says what the events of each operation state about them. */
   | "rows";
-
-/**
- * How an event changes rows of the control database. `log/control-effects.ts` has the rows and columns of each effect,
- * from which the verifier derives what must be stored there.
- */
-export type ControlEffect =
-  | "found_workspace"
-  | "name_workspace"
-  | "change_workspace"
-  | "create_key"
-  | "rotate_key"
-  | "change_key"
-  | "revoke_key"
-  | "invite"
-  | "uninvite"
-  | "join"
-  | "change_role"
-  | "remove_member"
-  | "add_passkey"
-  | "remove_passkey"
-  | "end_factors";
 
 /** Class and activity in OCSF; `log/export-views.ts` has their numbers. */
 export type OcsfActivity =
@@ -163,7 +224,7 @@ export type DisplayGroup =
   | "keys"
   | "members"
   | "workspace"
-  /** Acts of people and of the operator on accounts. They are in the log of the installation. */
+  /** What people and the operator do to accounts, in the log of the installation. */
   | "accounts"
   | "sign_ins";
 
@@ -173,8 +234,9 @@ export type DisplayGroup =
  * - `config`: the version in force, which the details name; in the workspace's own chain, of its policies.
  * - `version`: the version that the details name, or from which a new one has its content.
  * - `checkpoint`: the checkpoints that the details name, of the same agent.
+ * - `entry`: the present entry under the key, or under the prefix, that the details name, of the same agent.
  */
-export type Needs = "nothing" | "config" | "version" | "checkpoint";
+export type Needs = "nothing" | "config" | "version" | "checkpoint" | "entry";
 
 /** Facts of every recorded operation. */
 interface Recorded {
@@ -233,9 +295,10 @@ interface RecordedRequest extends Recorded, Requested {
    * - `reserve`: accepted until the reserve above the quota is used up. For operations that prove something, for
    *   configurations, whose retention frees space, for the end of a suspension, and for sinks.
    * - `accepted`: it frees space or stops an agent. When the reserve is used up, it is accepted only if it has an
-   * effect.
+   *   effect;
+   * - `unlimited`: accepted in any case, in the file of the installation, which has no quota.
    */
-  overQuota: "refused" | "reserve" | "accepted";
+  overQuota: "refused" | "reserve" | "accepted" | "unlimited";
   /** Set for an operation that sends something to somebody, which cannot be undone, even if it changes no rows. */
   sends?: true;
   /** What the actor tried to do, if the operation was refused: "write". */
@@ -263,14 +326,9 @@ interface CompositeRequest {
   effect: "none";
 }
 
-/** An event that is recorded without a request to `/v1`. */
+/** An event of the daemon or the command line, which no client requests. */
 interface RecordedOnly extends Recorded {
-  /**
-   * - `account`: on behalf of accounts, keys and members; its effect is in the control database.
-   * - `upkeep`: by the daemon or the command line.
-   */
-  kind: "account" | "upkeep";
-  control: ControlEffect | "none";
+  kind: "upkeep";
   /** What the actor tried to do, for an event that can have the result `denied`. */
   tried?: string;
 }

@@ -10,6 +10,7 @@ import {
   by,
   COUNT,
   either,
+  FACTOR,
   FALSE,
   FLAG,
   HASH,
@@ -42,7 +43,7 @@ import {
   type ActivityInterval,
   type AuditScope,
   type CheckpointSorting,
-  type ControlEffect,
+  type CodeProof,
   type DisplayGroup,
   type EffectKind,
   EXPORT_FORMATS,
@@ -52,15 +53,24 @@ import {
   type Facts,
   type Filter,
   isView,
+  type JoinRequest,
+  type KeyRequest,
+  type NewAccount,
+  type NewLink,
+  type NewPasskey,
   type OldestFirst,
   type Page,
+  ROLES,
+  type Role,
   SCOPES,
   type Scope,
+  type SignIn,
   type Sorting,
   type TimeWindow,
   type TrailScope,
   takes,
   type VersionCondition,
+  type WhichSessions,
 } from "./operation-facts.ts";
 import { SINK_FORMATS, SINK_TYPES, type SinkCredentials, type SinkRequest, type SinkSettings } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
@@ -148,15 +158,16 @@ const KEY_MADE = {
   scope: oneOf(...SCOPES),
   agents: nullable(listOf(AGENT)),
   networks: nullable(listOf(TEXT)),
-  created_at: TIME,
   expires_at: nullable(TIME),
 } as const;
 
-const ROLE = oneOf("owner", "member", "auditor");
+const ROLE = oneOf(...ROLES);
 const MEMBER = { account_id: id("usr"), role: ROLE, issuer: optional(TEXT) } as const;
 const OPERATOR = { account_id: id("usr"), role: oneOf("auditor") } as const;
 
 const OWNER = { account_id: id("usr") } as const;
+const OWNER_CHANGED = { ...OWNER, account_digest: HASH } as const;
+const SESSIONS = listOf(id("ses"));
 const ADDRESS = {
   address: nullable(TEXT),
   address_kind: oneOf("loopback", "private", "public", "many", "unknown"),
@@ -265,30 +276,46 @@ const SUSPENSION = {
 } as const;
 
 /** Events that the daemon or a command records. */
-const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
+const UPKEEP = { kind: "upkeep", erasedBy: [] } as const;
 
-/** Changes of sinks. */
-const SINK_CHANGE = {
+/** Changes of rows that state who may do what, and where events go. */
+const ROW_CHANGE = {
   kind: "plain",
   look: "never",
-  scopes: ["full"],
   suspendable: false,
   activity: false,
   grows: "nothing",
   overQuota: "reserve",
   effect: "rows",
   erasedBy: [],
-  group: "workspace",
 } as const;
+
+/** Changes of sinks. */
+const SINK_CHANGE = { ...ROW_CHANGE, scopes: ["full"], group: "workspace" } as const;
+
+/** Changes of API keys, which owners and the command line make. A key cannot change keys. */
+const KEY_CHANGE = { ...ROW_CHANGE, scopes: [], group: "keys", needs: "nothing", actors: "uc" } as const;
+
+/** Changes of members and invitations, which people and the command line make. */
+const MEMBER_CHANGE = { ...ROW_CHANGE, scopes: [], group: "members", needs: "nothing", actors: "uc" } as const;
+
+/** Reads of API keys, members and invitations, which are not recorded. */
+const ACCESS_READ = { kind: "inspection", scopes: [], effect: "none" } as const;
 
 /** Reads of sinks, which are not recorded. */
 const SINK_READ = { kind: "inspection", scopes: ["full", "auditor"], effect: "none" } as const;
 
-/** Events on behalf of accounts, keys and members. */
-const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
-
-/** Acts of people on their own accounts. They belong to no workspace, so the log of the installation records them. */
-const OWN_ACCOUNT = { ...ACCOUNT, control: "none", group: "accounts" } as const;
+/**
+ * Changes of accounts, which people and the command line make. They are in the file of the installation, which has no quota:
+ * otherwise nobody could sign in any more.
+ */
+const ACCOUNT_CHANGE = {
+  ...ROW_CHANGE,
+  scopes: [],
+  group: "accounts",
+  needs: "nothing",
+  overQuota: "unlimited",
+} as const;
 
 export const OPERATIONS = {
   "config.read": {
@@ -503,7 +530,7 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
-    needs: "nothing",
+    needs: "entry",
     actors: CLIENTS,
     details: {
       ok: inAgent(KEY),
@@ -519,7 +546,7 @@ export const OPERATIONS = {
     ocsf: "datastore.read",
     did: "read",
     tried: "read",
-    needs: "nothing",
+    needs: "entry",
     actors: CLIENTS,
     details: { ok: inAgent(KEY), not_found: aboutAgent(KEY), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
   },
@@ -603,7 +630,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted",
     tried: "delete",
-    needs: "nothing",
+    needs: "entry",
     actors: CLIENTS,
     details: {
       ok: inAgent({ key: TEXT }),
@@ -624,7 +651,7 @@ export const OPERATIONS = {
     ocsf: "datastore.delete",
     did: "deleted below",
     tried: "delete below",
-    needs: "nothing",
+    needs: "entry",
     actors: CLIENTS,
     details: {
       ok: inAgent({ prefix: TEXT, count: SOME }),
@@ -842,6 +869,7 @@ export const OPERATIONS = {
           last: EDGE,
           tree_root: HASH,
           restores: COUNT,
+          vocabulary: SOME,
           pruned_before: optional(SOME),
         }),
         ...onTrail({ format: EXPORTED, ...WINDOW, received: COUNT }),
@@ -1003,6 +1031,7 @@ export const OPERATIONS = {
   "agent.suspend": {
     ...SUSPENSION,
     overQuota: "accepted",
+    details: { ...SUSPENSION.details, ok: by("kulc", SUSPENSION.details.ok) },
     effect: "suspend",
     ocsf: "entity.suspend",
     did: "suspended the agent",
@@ -1036,8 +1065,7 @@ export const OPERATIONS = {
   },
   "workspace.create": {
     ...UPKEEP,
-    effect: "none",
-    control: "found_workspace",
+    effect: "rows",
     ocsf: "entity.create",
     group: "workspace",
     did: "made the workspace",
@@ -1048,10 +1076,22 @@ export const OPERATIONS = {
         format: oneOf("governd.audit/1"),
         name: TEXT,
         origin: TEXT,
+        owner: nullable(id("usr")),
         signing_key: HASH,
+        vocabulary: SOME,
         workspace_id: id("ws"),
       }),
     },
+  },
+  "log.vocabulary": {
+    ...UPKEEP,
+    effect: "none",
+    ocsf: "entity.update",
+    group: "workspace",
+    did: "raised the number of the log's vocabulary",
+    needs: "nothing",
+    actors: "s",
+    details: { ok: inOwn({ vocabulary: SOME }) },
   },
   "seal.rotate_key": {
     ...UPKEEP,
@@ -1078,156 +1118,166 @@ export const OPERATIONS = {
         backup_created_at: TIME,
         backup_digest: HASH,
         ...NEW_EPOCH,
-        links_revoked_at: TIME,
-        rows_left_out: listOf(only({ table: TEXT, id: TEXT })),
+        rights: oneOf("later", "ended", "kept"),
+        later: nullable(only({ seq: COUNT, hash: HASH })),
         workspaces_left_out: optional(listOf(id("ws"))),
       }),
     },
   },
   "workspace.change": {
-    ...ACCOUNT,
-    control: "change_workspace",
+    ...ROW_CHANGE,
+    scopes: [],
+    input: takes<{ requiresSecondFactor: boolean }>(),
     ocsf: "entity.update",
     group: "workspace",
     did: "changed who needs a second factor",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inWorkspace({ second_factor_since: nullable(TIME) }) },
-  },
-  "key.create": {
-    ...ACCOUNT,
-    control: "create_key",
-    ocsf: "entity.create",
-    group: "keys",
-    did: "made an API key",
+    tried: "change who needs a second factor",
     needs: "nothing",
     actors: "uc",
+    details: { ok: inWorkspace({ second_factor_since: nullable(TIME) }) },
+  },
+  "key.list": { ...ACCESS_READ, input: takes<Record<never, never>>() },
+  "key.find": { ...ACCESS_READ, input: takes<{ digest: string }>() },
+  "key.create": {
+    ...KEY_CHANGE,
+    grows: "history",
+    input: takes<KeyRequest>(),
+    ocsf: "entity.create",
+    did: "made an API key",
+    tried: "make an API key",
     details: { ok: inWorkspace(KEY_MADE) },
   },
   "key.change": {
-    ...ACCOUNT,
-    control: "change_key",
+    ...KEY_CHANGE,
+    input: takes<{ keyId: string; networks: readonly string[] | null }>(),
     ocsf: "entity.update",
-    group: "keys",
     did: "changed the networks of an API key",
-    needs: "nothing",
-    actors: "uc",
+    tried: "change the networks of an API key",
     details: { ok: inWorkspace({ key_id: id("key"), networks: nullable(listOf(TEXT)) }) },
   },
   "key.revoke": {
-    ...ACCOUNT,
-    control: "revoke_key",
+    ...KEY_CHANGE,
+    overQuota: "accepted",
+    input: takes<{ keyId: string }>(),
     ocsf: "entity.delete",
-    group: "keys",
     did: "revoked an API key",
-    needs: "nothing",
-    actors: "uc",
-    details: { ok: inWorkspace({ key_id: id("key"), revoked_at: TIME }) },
+    tried: "revoke an API key",
+    details: { ok: inWorkspace({ key_id: id("key") }) },
   },
   "key.rotate": {
-    ...ACCOUNT,
-    control: "rotate_key",
+    ...KEY_CHANGE,
+    input: takes<{ keyId: string; overlapMs: number }>(),
     ocsf: "entity.update",
-    group: "keys",
     did: "rotated an API key",
-    needs: "nothing",
-    actors: "uc",
+    tried: "rotate an API key",
     details: { ok: inWorkspace({ ...KEY_MADE, replaces: id("key"), replaced_expires_at: TIME }) },
   },
+  "member.find": { ...ACCESS_READ, input: takes<{ accountId: string }>() },
+  "member.list": { ...ACCESS_READ, input: takes<Record<never, never>>() },
+  "invitation.list": { ...ACCESS_READ, input: takes<Record<never, never>>() },
+  "invitation.find": { ...ACCESS_READ, input: takes<{ digest: string }>() },
   "member.invite": {
-    ...ACCOUNT,
-    control: "invite",
+    ...MEMBER_CHANGE,
+    grows: "history",
+    input: takes<{ role: Role; label: string | null; expiresInDays: number }>(),
     ocsf: "entity.create",
-    group: "members",
     did: "invited a member",
-    needs: "nothing",
-    actors: "u",
+    tried: "invite a member",
     details: {
       ok: inWorkspace({
         invitation_id: id("inv"),
         link_digest: HASH,
         role: ROLE,
         label: nullable(TEXT),
-        created_at: TIME,
         expires_at: TIME,
       }),
     },
   },
   "member.uninvite": {
-    ...ACCOUNT,
-    control: "uninvite",
+    ...MEMBER_CHANGE,
+    overQuota: "accepted",
+    input: takes<{ invitationId: string }>(),
     ocsf: "entity.delete",
-    group: "members",
     did: "withdrew an invitation",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inWorkspace({ invitation_id: id("inv"), revoked_at: TIME }) },
+    tried: "withdraw an invitation",
+    details: { ok: inWorkspace({ invitation_id: id("inv") }) },
   },
   "member.join": {
-    ...ACCOUNT,
-    control: "join",
+    ...MEMBER_CHANGE,
+    input: takes<JoinRequest>(),
     ocsf: "group.add_user",
-    group: "members",
     did: "joined",
-    needs: "nothing",
-    actors: "uc",
+    tried: "join",
     details: {
       ok: [
-        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, invitation_id: id("inv"), joined_at: TIME })),
-        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, invitation_id: NULL, issuer: TEXT, joined_at: TIME })),
-        by("c", inInstallation({ ...OPERATOR, joined_at: TIME })),
+        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, invitation_id: id("inv") })),
+        by("u", inWorkspace({ account_id: id("usr"), role: ROLE, issuer: TEXT })),
+        by("c", inInstallation(OPERATOR)),
       ],
     },
   },
   "member.change": {
-    ...ACCOUNT,
-    control: "change_role",
+    ...MEMBER_CHANGE,
+    input: takes<{ accountId: string; role: Role; issuer?: string }>(),
     ocsf: "entity.update",
-    group: "members",
     did: "changed a member's role",
-    needs: "nothing",
-    actors: "u",
+    tried: "change a member's role",
     details: { ok: inWorkspace({ ...MEMBER, role_before: ROLE }) },
   },
   "member.remove": {
-    ...ACCOUNT,
-    control: "remove_member",
+    ...MEMBER_CHANGE,
+    overQuota: "accepted",
+    input: takes<{ accountId: string; issuer?: string }>(),
     ocsf: "group.remove_user",
-    group: "members",
     did: "removed a member",
-    needs: "nothing",
-    actors: "uc",
-    details: { ok: [by("u", inWorkspace(MEMBER)), by("c", inInstallation(OPERATOR))] },
+    tried: "remove a member",
+    details: { ok: [by("uc", inWorkspace(MEMBER)), by("c", inInstallation(OPERATOR))] },
   },
   "account.create": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    grows: "history",
+    input: takes<NewAccount>(),
+    actors: "u",
     ocsf: "account.create",
     did: "made an account",
-    needs: "nothing",
-    actors: "u",
+    tried: "make an account",
     details: {
-      ok: [
-        inInstallation({ ...OWNER, link_id: nullable(id("inv")), joined_workspace_id: nullable(id("ws")), ...ADDRESS }),
-        inInstallation({ ...OWNER, link_id: NULL, joined_workspace_id: NULL, issuer: TEXT, subject: TEXT, ...ADDRESS }),
-      ],
+      ok: inInstallation({
+        ...OWNER_CHANGED,
+        link_id: nullable(id("inv")),
+        invitation_id: optional(id("inv")),
+        identity_id: optional(id("idn")),
+        identity_digest: optional(HASH),
+        issuer: optional(TEXT),
+        ...ADDRESS,
+      }),
     },
   },
   "account.sign_in": {
-    ...OWN_ACCOUNT,
-    ocsf: "authentication.logon",
+    ...ACCOUNT_CHANGE,
     group: "sign_ins",
+    input: takes<SignIn>(),
+    actors: "us",
+    ocsf: "authentication.logon",
     did: "signed in",
     tried: "sign in",
-    needs: "nothing",
-    actors: "us",
     details: {
       ok: by(
         "u",
         inInstallation({
           ...OWNER,
-          second_factor: nullable(oneOf("totp", "recovery_code", "passkey")),
-          known_device: FLAG,
+          session_id: id("ses"),
+          session_digest: HASH,
+          expires_at: TIME,
+          second_factor: nullable(FACTOR),
+          account_digest: optional(HASH),
+          passkey_id: optional(id("pky")),
+          credential_digest: optional(HASH),
           issuer: optional(TEXT),
+          identity_id: optional(id("idn")),
+          multi_factor: optional(FLAG),
+          known_device: FLAG,
+          sessions_ended: optional(SESSIONS),
           ...ADDRESS,
         }),
       ),
@@ -1247,99 +1297,121 @@ export const OPERATIONS = {
     },
   },
   "account.end_sessions": {
-    ...OWN_ACCOUNT,
-    ocsf: "authentication.logoff",
+    ...ACCOUNT_CHANGE,
     group: "sign_ins",
+    input: takes<{ accountId: string; which: WhichSessions }>(),
+    actors: "ucs",
+    ocsf: "authentication.logoff",
     did: "ended sessions",
-    needs: "nothing",
-    actors: "us",
+    tried: "end sessions",
     details: {
       ok: [
-        by("u", inInstallation({ ...OWNER, sessions: COUNT, own: FLAG })),
-        by("s", inInstallation({ ...OWNER, sessions: COUNT, own: FALSE, issuer: TEXT })),
+        by("uc", inInstallation({ ...OWNER, sessions: SESSIONS })),
+        by("s", inInstallation({ ...OWNER, sessions: SESSIONS, issuer: TEXT })),
       ],
     },
   },
   "account.change_password": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; from: string | null; password: string; keep: string | null }>(),
+    actors: "uc",
     ocsf: "account.change_password",
     did: "changed the password",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "change the password",
+    details: { ok: inInstallation({ ...OWNER_CHANGED, sessions_ended: SESSIONS }) },
   },
   "account.rename": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; name: string }>(),
+    actors: "u",
     ocsf: "account.other",
     did: "changed the name",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "change the name",
+    details: { ok: inInstallation(OWNER_CHANGED) },
   },
   "account.reset_password": {
-    ...OWN_ACCOUNT,
-    control: "end_factors",
+    ...ACCOUNT_CHANGE,
+    input: takes<{ digest: string; password: string; address: JsonObject }>(),
+    actors: "u",
     ocsf: "account.reset_password",
     did: "set a password with a link",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation({ ...OWNER, link_id: id("inv"), second_factor_ended: FLAG, ...ADDRESS }) },
+    tried: "set a password with a link",
+    details: {
+      ok: inInstallation({
+        ...OWNER_CHANGED,
+        link_id: id("inv"),
+        second_factor_ended: FLAG,
+        passkeys_ended: listOf(id("pky")),
+        sessions_ended: SESSIONS,
+        ...ADDRESS,
+      }),
+    },
   },
   "account.begin_totp": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; secret: string }>(),
+    actors: "u",
     ocsf: "account.other",
     did: "started a second factor",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "start a second factor",
+    details: { ok: inInstallation(OWNER_CHANGED) },
   },
   "account.confirm_totp": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; secret: string; step: number; codes: readonly string[] }>(),
+    actors: "u",
     ocsf: "account.enable_factor",
     did: "confirmed the second factor",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "confirm the second factor",
+    details: { ok: inInstallation(OWNER_CHANGED) },
   },
   "account.disable_totp": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; proof: CodeProof }>(),
+    actors: "u",
     ocsf: "account.disable_factor",
     did: "ended the second factor",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "end the second factor",
+    details: { ok: inInstallation(OWNER_CHANGED) },
   },
   "account.add_passkey": {
-    ...OWN_ACCOUNT,
-    control: "add_passkey",
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; passkey: NewPasskey; codes: readonly string[] }>(),
+    actors: "u",
     ocsf: "account.enable_factor",
     did: "added a passkey",
-    needs: "nothing",
-    actors: "u",
+    tried: "add a passkey",
     details: {
-      ok: inInstallation({ ...OWNER, passkey_id: id("pky"), host: TEXT, created_at: TIME, credential_digest: HASH }),
+      ok: inInstallation({
+        ...OWNER,
+        passkey_id: id("pky"),
+        host: TEXT,
+        credential_digest: HASH,
+        account_digest: optional(HASH),
+      }),
     },
   },
   "account.remove_passkey": {
-    ...OWN_ACCOUNT,
-    control: "remove_passkey",
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; passkeyId: string }>(),
+    actors: "uc",
     ocsf: "account.disable_factor",
     did: "removed a passkey",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation({ ...OWNER, passkey_id: id("pky") }) },
+    tried: "remove a passkey",
+    details: { ok: inInstallation({ ...OWNER, passkey_id: id("pky"), account_digest: optional(HASH) }) },
   },
   "account.renew_codes": {
-    ...OWN_ACCOUNT,
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; proof: CodeProof; codes: readonly string[] }>(),
+    actors: "u",
     ocsf: "account.other",
     did: "made new recovery codes",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation(OWNER) },
+    tried: "make new recovery codes",
+    details: { ok: inInstallation(OWNER_CHANGED) },
   },
-  "account.create_workspace": {
-    ...OWN_ACCOUNT,
-    control: "name_workspace",
+  "installation.add_workspace": {
+    ...UPKEEP,
+    effect: "rows",
     ocsf: "entity.create",
     group: "workspace",
     did: "made a workspace",
@@ -1347,56 +1419,85 @@ export const OPERATIONS = {
     actors: "uc",
     details: {
       ok: [
-        by("u", inInstallation({ ...OWNER, created_workspace_id: id("ws") })),
-        by("c", inInstallation({ account_id: NULL, created_workspace_id: id("ws") })),
+        by("u", inInstallation({ ...OWNER, for_workspace_id: id("ws"), name: TEXT, genesis: HASH })),
+        by("c", inInstallation({ account_id: NULL, for_workspace_id: id("ws"), name: TEXT, genesis: HASH })),
       ],
     },
   },
-  "account.link_identity": {
-    ...OWN_ACCOUNT,
-    ocsf: "account.other",
-    did: "linked the account to the issuer",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation({ ...OWNER, issuer: TEXT, subject: TEXT }) },
-  },
-  "account.unlink_identity": {
-    ...OWN_ACCOUNT,
-    ocsf: "account.other",
-    did: "ended the link to the issuer",
-    needs: "nothing",
-    actors: "u",
-    details: { ok: inInstallation({ ...OWNER, issuer: TEXT }) },
-  },
-  "account.require_issuer": {
+  "installation.heads": {
     ...UPKEEP,
-    effect: "none",
-    ocsf: "entity.update",
-    group: "accounts",
-    did: "chose whether people sign in by the issuer only",
+    effect: "heads",
+    ocsf: "entity.other",
+    group: "workspace",
+    did: "recorded how far all workspaces have come",
+    needs: "nothing",
+    actors: "s",
+    details: { ok: inInstallation({ count: COUNT, root: HASH }) },
+  },
+  "installation.delete_workspace": {
+    ...UPKEEP,
+    effect: "rows",
+    ocsf: "entity.delete",
+    group: "workspace",
+    did: "deleted a workspace",
     needs: "nothing",
     actors: "c",
+    details: { ok: inInstallation({ for_workspace_id: id("ws"), size: SOME, head: HASH, seal: TEXT }) },
+  },
+  "account.link_identity": {
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; issuer: string; subject: string }>(),
+    actors: "u",
+    ocsf: "account.other",
+    did: "linked the account to the issuer",
+    tried: "link the account to the issuer",
+    details: { ok: inInstallation({ ...OWNER, identity_id: id("idn"), identity_digest: HASH, issuer: TEXT }) },
+  },
+  "account.unlink_identity": {
+    ...ACCOUNT_CHANGE,
+    input: takes<{ accountId: string; issuer: string }>(),
+    actors: "uc",
+    ocsf: "account.other",
+    did: "ended the link to the issuer",
+    tried: "end the link to the issuer",
+    details: { ok: inInstallation({ ...OWNER, identity_id: id("idn"), issuer: TEXT, sessions_ended: SESSIONS }) },
+  },
+  "account.require_issuer": {
+    ...ACCOUNT_CHANGE,
+    input: takes<{ only: boolean }>(),
+    actors: "c",
+    ocsf: "entity.update",
+    did: "chose whether people sign in by the issuer only",
+    tried: "choose whether people sign in by the issuer only",
     details: { ok: inInstallation({ only: FLAG }) },
   },
   "account.link": {
-    ...UPKEEP,
-    effect: "none",
+    ...ACCOUNT_CHANGE,
+    grows: "history",
+    input: takes<NewLink>(),
+    actors: "cs",
     ocsf: "entity.create",
-    group: "accounts",
     did: "made a link for a person",
-    needs: "nothing",
-    actors: "c",
+    tried: "make a link for a person",
     details: {
       ok: inInstallation({
         link_id: id("inv"),
-        kind: oneOf("setup", "invitation", "reset"),
+        link_digest: HASH,
+        kind: oneOf("setup", "reset"),
         account_id: nullable(id("usr")),
         second_factor_ends: FLAG,
-        invited_workspace_id: nullable(id("ws")),
-        role: nullable(ROLE),
         expires_at: TIME,
       }),
     },
+  },
+  "account.unlink": {
+    ...ACCOUNT_CHANGE,
+    input: takes<{ linkId: string }>(),
+    actors: "cs",
+    ocsf: "entity.delete",
+    did: "ended a link",
+    tried: "end a link",
+    details: { ok: inInstallation({ link_id: id("inv") }) },
   },
 } as const satisfies Record<string, Facts>;
 
@@ -1456,9 +1557,6 @@ type ReportName = OfKind<"report">;
 
 /** Operations that a client can request and that are recorded. */
 export type RecordedName = OfKind<"plain">;
-
-/** Events of a workspace itself on behalf of accounts, keys and members. */
-export type AccountEventName = OfKind<"account">;
 
 /** Every operation name that an event can have. */
 export type EventName = Exclude<keyof Rows, InspectionName | ReportName | CompositeName>;
@@ -1527,11 +1625,12 @@ export function whatGrows(name: OperationName): "nothing" | "history" | "entries
 }
 
 /**
- * Returns what happens to an operation in a workspace over its quota of bytes; null when the operation adds nothing.
+ * Returns what happens to an operation in a workspace over its quota of bytes; null when the operation adds nothing, or no quota
+ * limits it.
  */
 export function whenOverQuota(name: OperationName): "refused" | "reserve" | "accepted" | null {
   const facts = FACTS[name];
-  return "overQuota" in facts ? facts.overQuota : null;
+  return "overQuota" in facts && facts.overQuota !== "unlimited" ? facts.overQuota : null;
 }
 
 /** Every operation name that an event can have, in the order of the list. */
@@ -1553,6 +1652,20 @@ export function isActivity(operation: string): boolean {
 /** The event that records what a person only viewed. */
 export const VIEW = "dashboard.view" satisfies EventName;
 
+/** The event that records the heads of all workspaces. */
+export const INSTALLATION_HEADS = "installation.heads" satisfies EventName;
+
+/**
+ * What the making of a workspace, or of the log of the installation, records, each at most once: a rotation of the sealing key
+ * may end meanwhile.
+ */
+export const MAKING: readonly string[] = [
+  "workspace.create",
+  "key.create",
+  INSTALLATION_HEADS,
+  "seal.rotate_key",
+] satisfies EventName[];
+
 /** Groups whose operations only show something. */
 const SHOWING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "data_reads", "watching"];
 
@@ -1568,12 +1681,3 @@ export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] 
   const wanted: ReadonlySet<string> = new Set(effects);
   return EVENT_NAMES.filter((name) => wanted.has(FACTS[name].effect));
 }
-
-/** Returns how an event of this operation with the result `ok` changes the control database. */
-export function controlEffect(operation: string): ControlEffect | "none" {
-  const facts = eventFacts(operation);
-  return facts !== undefined && "control" in facts ? facts.control : "none";
-}
-
-/** The operations whose events change the control database. */
-export const CONTROL_EVENT_NAMES: readonly EventName[] = EVENT_NAMES.filter((name) => controlEffect(name) !== "none");

@@ -3,7 +3,7 @@
 
     python3 verify.py [--public-key KEY]... [--seal FILE]... [--witness-key KEY]... [--witness-quorum N] [--complete] [--json] FILE...
 
-FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory with its control.db
+FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a file with it
 --witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
@@ -13,7 +13,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
-import argparse, base64, calendar, contextlib, copy, functools, hashlib, itertools, json, os, re, shutil, sqlite3, sys, tempfile, time
+import argparse, base64, calendar, contextlib, functools, hashlib, json, os, re, shutil, sqlite3, stat, sys, tempfile, time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +21,7 @@ from pathlib import Path
 ZEROS = "0" * 64
 TYPEID = "[0-7][0-9a-hjkmnp-tv-z]{25}"
 FORMS = {  # the 14 members of an event; None stands for an integer
-    "actor": f"(key|usr|wid)_{TYPEID}|cli|system",
+    "actor": f"[a-z]{{3}}_{TYPEID}|[a-z]{{1,16}}",
     "agent_id": "[A-Za-z0-9._:@~-]{1,128}",
     "agent_seq": None,
     "blocked_by": "policy:[a-z][a-z0-9_]{0,63}",
@@ -31,12 +31,17 @@ FORMS = {  # the 14 members of an event; None stands for an integer
     "id": f"aud_{TYPEID}",
     "operation": "[a-z][a-z0-9_]{0,63}\\.[a-z][a-z0-9_]{0,63}",
     "previous_hash": "[0-9a-f]{64}",
-    "result": "ok|allowed|blocked|not_found|conflict|denied",
+    "result": "[a-z][a-z0-9_]{0,63}",
     "seq": None,
     "timestamp": r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z",
     "workspace_id": f"ws_{TYPEID}",
 }
 NULLABLE = {"agent_id", "blocked_by", "config_version"}
+
+# The greatest number of a vocabulary that is known here, and its results and actors; OPERATIONS has the rest of it.
+VOCABULARY = 1
+RESULTS = {"ok", "allowed", "blocked", "not_found", "conflict", "denied"}
+ACTORS = "(key|usr|wid)_.*|cli|system"
 
 
 # What an event can be: operations, actors, result, chain, and the form of the details (docs/audit-format.md, "Forms of details").
@@ -109,8 +114,8 @@ audit.receipt | kul | not_found | a | {event_id: aud_, format?: "tlog-proof"}
 audit.receipt | kul | not_found | o | {event_id: aud_, format?: "tlog-proof"}
 audit.verify | kul | ok | n | {valid: flag, chain_intact: flag, events_checked: count}
 audit.verify | kul | ok | o | {scope: "workspace", valid: flag, chain_intact: flag, events_checked: count}
-audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
-audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, pruned_before?: some}
+audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, vocabulary: some, pruned_before?: some}
+audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, vocabulary: some, pruned_before?: some}
 audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
 audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
@@ -130,42 +135,47 @@ sink.test | kulc | ok | w | {sink_id: snk_}
 audit.prune | c | ok | o | {before_seq: count, before_time: time, events: count, export_digest: hash, kept: {events: count, events_digest: hash, versions: count, checkpoints: count, rows_digest: hash}}
 agent.list | kul | ok | o | {prefix~: text, contains?~: text, count: count}
 agent.read | kul | ok | a | {}
-agent.suspend agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
+agent.suspend | kulc | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
+agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
 dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
 dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
-workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, signing_key: hash, workspace_id: ws_}
+workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, owner: usr_ or null, signing_key: hash, vocabulary: some, workspace_id: ws_}
+log.vocabulary | s | ok | o | {vocabulary: some}
 seal.rotate_key | c | ok | o | {origin: text, signing_key: hash}
-log.restore | c | ok | o | {head_seq: count, head_hash: hash, backup_created_at: time, backup_digest: hash, origin: text, previous_origin: text, signing_key: hash, last_seal: {size: count, root: hash} or null, lost_seals: [{origin: text, size: count, root: hash}], lost_through: count or null, links_revoked_at: time, rows_left_out: [{table: text, id: text}], workspaces_left_out?: [ws_]}
-workspace.change | u | ok | w | {second_factor_since: time or null}
-key.create | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, created_at: time, expires_at: time or null}
+log.restore | c | ok | o | {head_seq: count, head_hash: hash, backup_created_at: time, backup_digest: hash, origin: text, previous_origin: text, signing_key: hash, last_seal: {size: count, root: hash} or null, lost_seals: [{origin: text, size: count, root: hash}], lost_through: count or null, rights: "later" or "ended" or "kept", later: {seq: count, hash: hash} or null, workspaces_left_out?: [ws_]}
+workspace.change | uc | ok | w | {second_factor_since: time or null}
+key.create | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, expires_at: time or null}
 key.change | uc | ok | w | {key_id: key_, networks: [text] or null}
-key.revoke | uc | ok | w | {key_id: key_, revoked_at: time}
-key.rotate | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, created_at: time, expires_at: time or null, replaces: key_, replaced_expires_at: time}
-member.invite | u | ok | w | {invitation_id: inv_, link_digest: hash, role: "owner" or "member" or "auditor", label: text or null, created_at: time, expires_at: time}
-member.uninvite | u | ok | w | {invitation_id: inv_, revoked_at: time}
-member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_, joined_at: time}
-member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: null, issuer: text, joined_at: time}
-member.join | c | ok | i | {account_id: usr_, role: "auditor", joined_at: time}
-member.change | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text, role_before: "owner" or "member" or "auditor"}
-member.remove | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text}
+key.revoke | uc | ok | w | {key_id: key_}
+key.rotate | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, expires_at: time or null, replaces: key_, replaced_expires_at: time}
+member.invite | uc | ok | w | {invitation_id: inv_, link_digest: hash, role: "owner" or "member" or "auditor", label: text or null, expires_at: time}
+member.uninvite | uc | ok | w | {invitation_id: inv_}
+member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_}
+member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer: text}
+member.join | c | ok | i | {account_id: usr_, role: "auditor"}
+member.change | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text, role_before: "owner" or "member" or "auditor"}
+member.remove | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text}
 member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
-account.create | u | ok | i | {account_id: usr_, link_id: inv_ or null, joined_workspace_id: ws_ or null, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
-account.create | u | ok | i | {account_id: usr_, link_id: null, joined_workspace_id: null, issuer: text, subject: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
-account.sign_in | u | ok | i | {account_id: usr_, second_factor: "totp" or "recovery_code" or "passkey" or null, known_device: flag, issuer?: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.create | u | ok | i | {account_id: usr_, account_digest: hash, link_id: inv_ or null, invitation_id?: inv_, identity_id?: idn_, identity_digest?: hash, issuer?: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.sign_in | u | ok | i | {account_id: usr_, session_id: ses_, session_digest: hash, expires_at: time, second_factor: "totp" or "recovery_code" or "passkey" or null, account_digest?: hash, passkey_id?: pky_, credential_digest?: hash, issuer?: text, identity_id?: idn_, multi_factor?: flag, known_device: flag, sessions_ended?: [ses_], address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
 account.sign_in | s | denied | i | {attempts: some, account_id: usr_ or null, accounts?: [usr_], unknown_account: count, reasons: {*: some}, since?: time, until?: time, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
-account.end_sessions | u | ok | i | {account_id: usr_, sessions: count, own: flag}
-account.end_sessions | s | ok | i | {account_id: usr_, sessions: count, own: false, issuer: text}
-account.change_password account.rename account.begin_totp account.confirm_totp account.disable_totp account.renew_codes | u | ok | i | {account_id: usr_}
-account.reset_password | u | ok | i | {account_id: usr_, link_id: inv_, second_factor_ended: flag, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
-account.add_passkey | u | ok | i | {account_id: usr_, passkey_id: pky_, host: text, created_at: time, credential_digest: hash}
-account.remove_passkey | u | ok | i | {account_id: usr_, passkey_id: pky_}
-account.create_workspace | u | ok | i | {account_id: usr_, created_workspace_id: ws_}
-account.create_workspace | c | ok | i | {account_id: null, created_workspace_id: ws_}
-account.link_identity | u | ok | i | {account_id: usr_, issuer: text, subject: text}
-account.unlink_identity | u | ok | i | {account_id: usr_, issuer: text}
+account.end_sessions | uc | ok | i | {account_id: usr_, sessions: [ses_]}
+account.end_sessions | s | ok | i | {account_id: usr_, sessions: [ses_], issuer: text}
+account.change_password | uc | ok | i | {account_id: usr_, account_digest: hash, sessions_ended: [ses_]}
+account.rename account.begin_totp account.confirm_totp account.disable_totp account.renew_codes | u | ok | i | {account_id: usr_, account_digest: hash}
+account.reset_password | u | ok | i | {account_id: usr_, account_digest: hash, link_id: inv_, second_factor_ended: flag, passkeys_ended: [pky_], sessions_ended: [ses_], address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
+account.add_passkey | u | ok | i | {account_id: usr_, passkey_id: pky_, host: text, credential_digest: hash, account_digest?: hash}
+account.remove_passkey | uc | ok | i | {account_id: usr_, passkey_id: pky_, account_digest?: hash}
+installation.add_workspace | u | ok | i | {account_id: usr_, for_workspace_id: ws_, name: text, genesis: hash}
+installation.add_workspace | c | ok | i | {account_id: null, for_workspace_id: ws_, name: text, genesis: hash}
+installation.heads | s | ok | i | {count: count, root: hash}
+installation.delete_workspace | c | ok | i | {for_workspace_id: ws_, size: some, head: hash, seal: text}
+account.link_identity | u | ok | i | {account_id: usr_, identity_id: idn_, identity_digest: hash, issuer: text}
+account.unlink_identity | uc | ok | i | {account_id: usr_, identity_id: idn_, issuer: text, sessions_ended: [ses_]}
 account.require_issuer | c | ok | i | {only: flag}
-account.link | c | ok | i | {link_id: inv_, kind: "setup" or "invitation" or "reset", account_id: usr_ or null, second_factor_ends: flag, invited_workspace_id: ws_ or null, role: "owner" or "member" or "auditor" or null, expires_at: time}
+account.link | cs | ok | i | {link_id: inv_, link_digest: hash, kind: "setup" or "reset", account_id: usr_ or null, second_factor_ends: flag, expires_at: time}
+account.unlink | cs | ok | i | {link_id: inv_}
 """
 
 
@@ -175,7 +185,7 @@ ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "dat
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
 OBSTACLES = {"workspace_left_out", "completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_not_given", "encoding_unknown",
-             "log_empty", "newer_schema", "node_copies", "not_evidence", "seal_missing", "usage", "witness_missing"}
+             "log_empty", "newer_format", "newer_schema", "newer_vocabulary", "node_copies", "not_evidence", "seal_missing", "usage", "witness_missing"}
 
 
 class Problem(Exception):
@@ -319,6 +329,7 @@ NAMED = {
     "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
     "edge": "{seq: count, agent_seq: count, hash: hash}",
     "workload": "{issuer: text, subject: text}",
+    "authorised": '{session_id: ses_, second_factor: "totp" or "recovery_code" or "passkey" or null, second_factor_at: time or null}',
 }
 
 
@@ -414,7 +425,8 @@ def check_form(event, said, installation):
     """An event by itself: its result, its actor, its chain, and the members of its details."""
     where, agent, actor = f"seq {event['seq']}", event["agent_id"], event["actor"]
     results = KNOWN.get(event["operation"])
-    require(results is not None, "operation_unknown", f"{where}: there is no such operation", event["seq"])
+    known = results is not None and event["result"] in RESULTS and re.fullmatch(ACTORS, actor)
+    require(known, "operation_unknown", f"{where}: there is no such operation, result or kind of actor", event["seq"])
     fits = event["result"] in results and (event["result"] == "blocked") == (event["blocked_by"] is not None)
     require(fits, "result_impossible", f"{where}: the operation never ends like this", event["seq"])
     forms = [form for form in results[event["result"]] if is_in(form[1], event, installation)]
@@ -433,6 +445,8 @@ def shared_members(event, kind, chain, said):
     shared = {"client": ("?", simple("text")), "trace": ("?", simple("trace"))} if kind in "kul" else {}
     if kind == "l":
         shared["workload"] = ("", simple("workload"))
+    if kind == "u":
+        shared["authorised_by"] = ("?", simple("authorised"))
     if event["agent_id"] is None and chain == "n":
         shared["agent_id"] = ("", simple("text"))
     if depends_on_policies(event, said):
@@ -781,15 +795,15 @@ def is_key_chain(chain):
     )
 
 
-def read_key_chain(chain, workspace):
+def read_key_chain(chain, workspace, number):
     """The keys of a log, the first one first: each is announced by an event under a seal by the key before it."""
     try:
-        return follow_keys(chain, workspace)
+        return follow_keys(chain, workspace, number)
     except Tampered as problem:
         raise Tampered("seal_invalid", str(problem)) from None
 
 
-def follow_keys(chain, workspace):
+def follow_keys(chain, workspace, number):
     keys, last = [], -1
     require(is_key_chain(chain), "seal_invalid", "the announcements of keys are not in order")
     for one in chain:
@@ -797,7 +811,7 @@ def follow_keys(chain, workspace):
             key, seal = read_own_key(one["public_key"]), Seal(one["seal"])
         except (ValueError, TypeError, AttributeError, Undetermined):
             raise Tampered("seal_invalid", "a key or a seal among the announcements of keys is not in order") from None
-        event, value = Log(False).read(*stored(one["event"]))
+        event, value = Log(False, number=number).read(*stored(one["event"]))
         announced = (event["operation"], event["agent_id"], event["result"], event["workspace_id"])
         expected = ("seal.rotate_key" if keys else "workspace.create", None, "ok", workspace)
         require(announced == expected and event["seq"] > last, "seal_invalid", "an event does not announce a key of this log")
@@ -969,25 +983,66 @@ def epoch_problem(seq, said, origin, key):
     return None if good else "a restore names lost seals that it cannot have lost"
 
 
+# Operations of events that say how the log is sealed. They are read under every vocabulary.
+SEALING = ("workspace.create", "seal.rotate_key", "log.restore")
+
+
 class Log:
     """The chains of a log, followed event by event in order of seq."""
 
-    def __init__(self, whole, agent=None, from_start=False):
+    def __init__(self, whole, agent=None, from_start=False, number=VOCABULARY):
         self.whole, self.agent, self.from_start = whole, agent, from_start  # whether every chain must begin with its first event
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
+        self.number, self.announced = number, None  # of the vocabulary in force; what events here announced last
+        self.newer_from, self.opaque = None, False  # the first event under a number that is not known; whether one had an unknown envelope
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.kept = None  # what the pruning states to have kept
         self.firsts = {}  # the first event of each agent, where it is here
         self.blanks, self.erasures = [], []  # events without details, and what accounts for them
         self.later = []  # erasures after the last event: (ranges, proved)
         self.keys = []  # (seq, details) of events that name a sealing key
-        self.control = []  # events about rows of control.db
+        self.restores = []  # (seq, time, workspaces that the backup lacked) of the restores that events declare
+        self.made, self.deleted = {}, set()  # what the log of the installation says of workspaces: the hashes of their first events, by id
+        self.of_installation, self.first_time = False, ""  # whether it is that log; when its first event was recorded
+        self.first_operations = []  # one more than the making of a workspace records
         self.premises = Premises(not whole)
+        self.heads_said = None, {"count": 0, "root": sha256()}, None  # the newest event about heads: seq, details, time
+        self.known_heads = {}  # the stored heads of workspaces
+        self.last_time = ""  # of the last event
         self.stating = []  # events that state rows of this file, with their details, None where these are gone
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
+    @property
+    def is_newer(self):
+        return self.number > VOCABULARY
+
+    def take_number(self, event, said):
+        """The genesis announces the first number, and is of it; later announcements are of the number before."""
+        seq, number = event["seq"], (said or {}).get("vocabulary")
+        good = is_count(number) and number > 0
+        if seq == 0 and good:
+            self.number = self.announced = number
+        if self.is_newer and self.newer_from is None:
+            self.newer_from = seq
+        if seq == 0 or not announces(event):
+            return
+        form = not self.is_newer or (good and event["actor"] == "system" and set(said) == {"vocabulary"})
+        require(form, "vocabulary_invalid", f"seq {seq}: the announcement of a vocabulary has not its form", seq)
+        if not self.is_newer:
+            check_form(event, said, self.premises.installation)
+        require(number == self.number + 1, "vocabulary_invalid", f"seq {seq}: the log announces another vocabulary than the next one", seq)
+
+    def add_leaf(self, canonical, stored_hash):
+        """An event with an unknown envelope, or after one: nothing but its bytes can be checked."""
+        self.opaque, value = True, sha256(b"\0", canonical)
+        require(value == stored_hash, "hash_mismatch", "the hash of an event is not the one of its bytes", self.next_seq)
+        self.hashes.append(value)
+        self.next_seq += 1
+
     def add(self, canonical, details_text, salt, stored_hash, row=None, later=tuple):
         """The next event. `row` is the number of its row, where it has one; `later` returns the numbers of those after it."""
+        if self.opaque or (self.is_newer and has_newer_envelope(canonical)):
+            return self.add_leaf(canonical, stored_hash)
         event, value = self.read_body(canonical, stored_hash)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
         if self.next_seq is not None:
@@ -1009,7 +1064,9 @@ class Log:
             require(place == before[0] + 1, "agent_seq_gap", f"seq {seq}: does not follow in its chain", seq)
             require(event["previous_hash"] == before[1], "link_broken", f"seq {seq}: does not follow in its chain", seq)
         require((place == 1) == (event["previous_hash"] == ZEROS), "link_broken", f"seq {seq}: a chain begins wrongly", seq)
-        self.premises.take(event, said)
+        self.take_number(event, said)
+        if not self.is_newer:
+            self.premises.take(event, said)
         if (event["operation"], agent, event["result"]) == ("log.restore", None, "ok"):
             said = load_json(details_text) if details_text else {}
             last = (seq - 1, self.hashes[-1] if self.hashes else None)
@@ -1019,9 +1076,11 @@ class Log:
         self.note_epoch(event, details_text)
         if details_text is None:
             self.blanks.append(seq)
-        elif (event["operation"], event["result"]) == ("data.erase", "ok"):
+        elif (event["operation"], event["result"]) == ("data.erase", "ok") and not self.is_newer:
             self.erasures.append((seq, load_json(details_text)))
             check_erasure(*self.erasures[-1])
+        if seq > 0 and announces(event):
+            self.number = self.announced = said["vocabulary"]
         self.heads[agent] = (place, value)
         if place == 1:
             self.firsts[agent] = seq
@@ -1042,13 +1101,17 @@ class Log:
         unsure = [one for ranges, proved in self.later if not proved for one in ranges]
         unproved = [seq for seq in sorted(blanks) if not covered(seq, sure) and covered(seq, unsure)]
         missing = [seq for seq in sorted(blanks) if not covered(seq, sure + unsure)]
+        if self.newer_from is not None:  # what erased them may be an event whose meaning is not known
+            return unproved + missing
         require(not missing, "details_missing", f"details are gone, and no erasure names the events: seq {missing[:5]}", missing[0] if missing else None)
         return unproved
 
     def read(self, canonical, details_text, salt, stored_hash):
         """An event by itself: its form, its hash, its details."""
         event, value = self.read_body(canonical, stored_hash)
-        check_form(event, self.read_details(event, details_text, salt), None)
+        said = self.read_details(event, details_text, salt)
+        if not self.is_newer:
+            check_form(event, said, None)
         return event, value
 
     def read_body(self, canonical, stored_hash):
@@ -1067,7 +1130,9 @@ class Log:
         seq = event["seq"]
         require((details_text is None) == (salt is None), "details_mismatch", f"seq {seq}: details are half erased", seq)
         if details_text is None:
-            require(event["operation"] in ERASABLE, "details_missing", f"seq {seq}: details that nothing can erase are gone", seq)
+            fixed = announces(event) or ((event["agent_id"], event["result"]) == (None, "ok") and event["operation"] in SEALING)
+            erasable = event["operation"] in ERASABLE or (self.is_newer and not fixed)
+            require(erasable, "details_missing", f"seq {seq}: details that nothing can erase are gone", seq)
             return None
         good = isinstance(salt, str) and re.fullmatch("[0-9a-f]{32}", salt) and isinstance(details_text, str)
         require(good, "details_mismatch", f"seq {seq}: not a salt", seq)
@@ -1088,7 +1153,12 @@ class Log:
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
         require(self.hashes[row] == value, "hash_mismatch", f"seq {row}: not the leaf of its place in the tree", row)
         require((row, stored_hash) == (seq, value), "row_mismatch", f"seq {row}: a column beside the event says something else", row)
-        check_form(event, self.read_details(event, details_text, salt), None)
+        said = self.read_details(event, details_text, salt)
+        self.take_number(event, said)
+        if not self.is_newer:
+            check_form(event, said, None)
+        if seq > 0 and announces(event):
+            self.number = self.announced = said["vocabulary"]
         before = self.heads.get(agent, (0, ZEROS))
         require(place > before[0], "agent_seq_gap", f"seq {seq}: out of order in its chain", seq)
         if place == before[0] + 1:
@@ -1101,7 +1171,7 @@ class Log:
 
     def note_epoch(self, event, details_text):
         operation, own = event["operation"], (event["agent_id"], event["result"]) == (None, "ok")
-        if own and operation in ("workspace.create", "seal.rotate_key", "log.restore"):
+        if own and operation in SEALING:
             problem = self.epochs.note(event["seq"], operation, load_json(details_text))
             require(not problem, "restore_invalid", f"seq {event['seq']}: {problem}", event["seq"])
 
@@ -1138,9 +1208,23 @@ class Log:
 WHITE = " \t\r\n"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z"
 FORMAT = "governd.audit-export/1"
-MEMBERS = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
+MEMBERS = {"format", "vocabulary", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
            "binding", "proof", "seal", "public_key"}
 OPTIONAL = {"erasures", "keys", "restores"}
+
+
+def announces(event):
+    """Whether an event announces the number of a vocabulary."""
+    operation = "workspace.create" if event["seq"] == 0 else "log.vocabulary"
+    return (event["operation"], event["agent_id"], event["result"]) == (operation, None, "ok")
+
+
+def has_newer_envelope(canonical):
+    """Whether bytes name a later format of events."""
+    return re.search(rb'"format":"governd\.audit/([2-9]|[1-9][0-9]+)"', canonical) is not None
+
+
+NEWER = "events are under a greater vocabulary than is known here, so what they did was not checked, nor the rows that they may have changed"
 
 
 def is_count(value):
@@ -1165,11 +1249,14 @@ KNOWN = read_operations()
 def check_header(header):
     """The members of a header and their types."""
     known = isinstance(header, dict) and header.get("format") == FORMAT
+    later = isinstance(header, dict) and re.fullmatch("governd[.]audit-export/[1-9][0-9]*", str(header.get("format")))
+    require(known or not later, "newer_format", "an export of a later format than is known here")
     require(known, "not_evidence", "not an export of a known format")
     require(MEMBERS <= set(header) <= MEMBERS | OPTIONAL, "event_malformed", "the header has not the members of a header")
     texts = [header["workspace_id"], header["exported_at"]]
     texts += [header[name] for name in ("agent_id", "start_time", "end_time", "seal", "public_key") if header[name] is not None]
     good = all(isinstance(text, str) for text in texts) and is_count(header["event_count"])
+    good &= is_count(header["vocabulary"]) and header["vocabulary"] > 0
     proof = header["proof"]
     good &= isinstance(header["after"], dict) and isinstance(header["binding"], dict)
     good &= header["before"] is None or isinstance(header["before"], dict)
@@ -1240,7 +1327,7 @@ def read_document(text):
     It is read member by member and event by event, because an export that was cut off may be altered before that.
     """
     decoder = json.JSONDecoder(**JSON_FORM)
-    header, events, at = {}, [], 0
+    header, events, at, last_before = {}, [], 0, None  # `last_before`: the members before the events
 
     def peek():
         nonlocal at
@@ -1267,7 +1354,7 @@ def read_document(text):
         return found
 
     def members():
-        nonlocal at
+        nonlocal at, last_before
         skip("{")
         named = set()
         while True:
@@ -1280,6 +1367,7 @@ def read_document(text):
                 header[name] = value()
             else:
                 require("agent_id" in header, "export_incomplete", "the events stand before the agent_id")
+                last_before = set(header)
                 skip("[")
                 more = peek() != "]" or skip("]") != "]"
                 while more:
@@ -1295,6 +1383,7 @@ def read_document(text):
         raise
     except (ValueError, RecursionError, Undetermined):
         return header, events, "not an export, or not all of it"
+    require(last_before is None or "vocabulary" not in header or "vocabulary" in last_before, "export_incomplete", "the events stand before the vocabulary")
     require("format" in header, "not_evidence", "not an export")
     check_header(header)
     require(not text[at:].strip(WHITE), "event_malformed", "something follows the end of the export")
@@ -1315,18 +1404,36 @@ def check_export(text, trust):
         findings.problems.append(Undetermined("export_incomplete" if ndjson or events else "not_evidence", trailer))
         findings.finish()
     whole = header["agent_id"] is None
-    log = Log(whole, header["agent_id"])
+    log = Log(whole, header["agent_id"], number=first_number(header, events))
     bodies = feed(log, events)
     require(not events or log.workspace == header["workspace_id"], "wrong_workspace", "another workspace than stated")
     trust.workspaces.add(header["workspace_id"])
     head = log.hashes[-1] if log.hashes else None
     require(not ndjson or trailer["head"] == head, "head_mismatch", "another end than stated")
+    require(not log.opaque, "newer_vocabulary", NEWER)
     counts = {header["event_count"], (trailer if ndjson else header)["event_count"]}
     bound = read_bound(header, "ndjson" if ndjson else "json")
     check_bound(header, bound, bodies, log)
+    check_number(header, bound, log)
     require(counts == {len(events)}, "export_count", "the number of events is wrong")
     said = check_bound_seal(header, bound, bodies, log, trust, (trailer if ndjson else header).get("erasures"))
     return f"{log.summary()}, {said}"
+
+
+def first_number(header, events):
+    """The number of the vocabulary that is in force before the first event: an announcement is of the number before it."""
+    for event in events:
+        if isinstance(event, dict) and {"seq", "operation", "agent_id", "result"} <= set(event) and announces(event):
+            number = event["details"].get("vocabulary") if isinstance(event.get("details"), dict) else None
+            return max(number - 1, 1) if is_count(number) else VOCABULARY
+    return header.get("vocabulary", VOCABULARY)
+
+
+def check_number(header, bound, log):
+    """The number that an export states is that of its event, and of its events as far as they announce it."""
+    number, at_end = header["vocabulary"], header["agent_id"] is None and bound.after["seq"] == bound.event["seq"]
+    fits = log.announced is None or (number == log.announced if at_end else number >= log.announced)
+    require(fits and bound.said["vocabulary"] == number, "vocabulary_invalid", "the export states another vocabulary than its events")
 
 
 def feed(log, events):
@@ -1335,6 +1442,10 @@ def feed(log, events):
     for at, event in enumerate(events):
         later = lambda: [one.get("seq") for one in events[at:] if isinstance(one, dict) and is_count(one.get("seq"))]
         require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "event_malformed", "not an event")
+        if log.opaque or (log.is_newer and has_newer_envelope(jcs({"format": event.get("format")}).encode())):
+            body = {name: value for name, value in event.items() if name not in ("details", "details_salt", "hash")}
+            log.add_leaf(jcs(body).encode(), event["hash"])
+            continue
         bodies.append(log.add(*stored(event), later=later))
     return bodies
 
@@ -1356,8 +1467,8 @@ def stored(shown):
 
 def check_part(header, events):
     """An export without its end: what is there must hold by itself."""
-    agent = header.get("agent_id")
-    log = Log(agent is None, agent)
+    agent, number = header.get("agent_id"), header.get("vocabulary", VOCABULARY)
+    log = Log(agent is None, agent, number=first_number(header, events) if is_count(number) else VOCABULARY)
     feed(log, events)
 
 
@@ -1366,7 +1477,7 @@ class Bound:
 
     def __init__(self, header):
         try:
-            self.event, self.hash = Log(False).read(*stored(header["binding"]))
+            self.event, self.hash = Log(False, number=header["vocabulary"]).read(*stored(header["binding"]))
             self.said = header["binding"]["details"]
             self.after, self.before, self.before_hash = header["after"], header["before"], None
             self.after_hash = sha256(b"\0", check_event(self.after))
@@ -1382,21 +1493,26 @@ def is_edge(value):
     )
 
 
-EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "client", "trace", "workload", "policies_version"}
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "client", "trace", "workload", "authorised_by", "policies_version"}
 
 
 def read_bound(header, form):
     """Reads the event of an export and compares it with the header."""
     bound = Bound(header)
     event, said = bound.event, bound.said
-    needed = {"format", "event_count", "first", "last", "tree_root", "restores"}
+    needed = {"format", "event_count", "first", "last", "tree_root", "restores", "vocabulary"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
-    require(good and needed <= set(said) <= needed | EXPORT_OPTIONS, "export_window", "it is not the event of an export")
+    require(good and needed <= set(said) and is_count(said["vocabulary"]), "export_window", "it is not the event of an export")
+    more = set(said) if said["vocabulary"] > VOCABULARY else EXPORT_OPTIONS
+    require(set(said) <= needed | more, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
     good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
     workload = said.get("workload", {"issuer": "", "subject": ""})
     good &= has(workload, "issuer", "subject") and all(isinstance(value, str) for value in workload.values())
+    session = said.get("authorised_by", {"session_id": "", "second_factor": None, "second_factor_at": None})
+    good &= has(session, "session_id", "second_factor", "second_factor_at") and isinstance(session["session_id"], str)
+    good = good and all(isinstance(session[name], (str, type(None))) for name in ("second_factor", "second_factor_at"))
     require(good, "export_window", "it is not the event of an export")
     own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
     own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]
@@ -1459,10 +1575,14 @@ def require_answers(open_questions):
 
 def check_bound_seal(header, bound, bodies, log, trust, erasures):
     event, said, open_questions = bound.event, bound.said, []
+    if log.newer_from is not None:
+        open_questions.append(("newer_vocabulary", NEWER))
+    if header["vocabulary"] > VOCABULARY:
+        open_questions.append(("newer_format", f"the export states vocabulary {header['vocabulary']}, and {VOCABULARY} is known here"))
     seal, keys = read_own_seal(header), []
     require(seal is None or header["public_key"], "seal_invalid", "there is a seal, and no key that signed it")
     if "keys" in header:
-        keys = read_key_chain(header["keys"], header["workspace_id"])
+        keys = read_key_chain(header["keys"], header["workspace_id"], header["vocabulary"])
         last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name
         require(last_key == keys[-1], "seal_invalid", "the announcements of keys do not lead to the export's key")
     whole = header["start_time"] is None and header["end_time"] is None
@@ -1481,6 +1601,9 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     else:
         require(seal.size == event["seq"] + 1, "seal_invalid", "the export's seal does not end with the event of the export")
         check_bound_proof(header, bound, log, seal)
+        named = {fingerprint for _, fingerprint in log.epochs.keys} if all_here else set()
+        stranger = bool(named) and fingerprint_of(keys[0] if keys else read_key(header["public_key"])) not in named
+        require(not stranger, "seal_signature", "the export's seal is by no key that its own events name", seal.size - 1)
         words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
     shown = restores is not None and is_trusted(header, log, trust, sealed, keys)
     if seal is not None:
@@ -1508,6 +1631,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             through = min(anchor.size - 1, last)
             proved = through if proved is None else max(proved, through)
     log.check_lost(seal.size if shown else last if is_trusted(header, log, trust, sealed, keys) else None)
+    # What an event under a greater number erased is not known.
+    erasures = None if header["vocabulary"] > VOCABULARY else erasures
     open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
     unproved = log.check_blanks()
     if unproved:
@@ -1529,7 +1654,7 @@ def take_restores(restores, header, log, seal):
     keys, log.epochs, last = log.epochs.keys, Epochs(), -1
     for one in restores:
         try:
-            event, value = Log(False).read(*stored(one["event"]))
+            event, value = Log(False, number=header["vocabulary"]).read(*stored(one["event"]))
         except Tampered as problem:
             raise Tampered("export_window", f"a restore is not one of the sealed log: {problem}") from None
         seq, said, path = event["seq"], one["event"]["details"], [bytes.fromhex(text) for text in one["path"]]
@@ -1594,15 +1719,15 @@ def take_erasures(header, erasures, log, last, own, keys):
 
 def check_erasure(seq, said):
     """The ranges of positions that an erasure names."""
-    require(is_count(said.get("events")), "details_malformed", f"seq {seq}: not the details of an erasure")
+    require(is_count(said.get("events")), "details_invalid", f"seq {seq}: not the details of an erasure")
     ranges, last = said.get("erased"), -1
     good = isinstance(ranges, list) and all(isinstance(one, list) and len(one) == 2 and all(map(is_count, one)) for one in ranges)
-    require(good, "details_malformed", f"seq {seq}: not the positions of an erasure")
+    require(good, "details_invalid", f"seq {seq}: not the positions of an erasure")
     for first, end in ranges:
-        require(last < first <= end < seq, "details_malformed", f"seq {seq}: not the positions of an erasure")
+        require(last < first <= end < seq, "details_invalid", f"seq {seq}: not the positions of an erasure")
         last = end
     positions = sum(end - first + 1 for first, end in ranges)
-    require(positions == said["events"], "details_malformed", f"seq {seq}: not the positions of an erasure")
+    require(positions == said["events"], "details_invalid", f"seq {seq}: not the positions of an erasure")
     return ranges
 
 
@@ -1675,7 +1800,7 @@ def read_receipt(text):
     try:
         seal, extra = Seal(seal), load_json(unbase64(lines[1][6:]).decode())
         path = [unbase64(line, 32) for line in lines[3:]]
-        chain = extra.pop("keys", None)
+        chain, number = extra.pop("keys", None), extra.pop("vocabulary", None)
         if "leaf" in extra:  # the exact texts that are hashed
             require(has(extra, "leaf", "details", "details_salt"), "not_evidence", "not a receipt")
             leaf, details, salt = extra["leaf"].encode(), extra["details"], extra["details_salt"]
@@ -1683,19 +1808,19 @@ def read_receipt(text):
             value = sha256(b"\0", leaf)
         else:
             leaf, details, salt, value = stored(extra)
-        good = isinstance(value, str) and check_event(load_json(leaf)) == leaf
+        good = isinstance(value, str) and is_count(number) and number > 0 and check_event(load_json(leaf)) == leaf
         good = good and (salt is None or re.fullmatch("[0-9a-f]{32}", salt)) and type(details) in (str, type(None))
         require(good, "not_evidence", "not a receipt")
     except (Problem, ValueError, TypeError, AttributeError, RecursionError):
         raise Undetermined("not_evidence", "the receipt is not in order") from None
-    return (leaf, details, salt, value), chain, int(lines[2][6:]), path, seal
+    return (leaf, details, salt, value), (chain, number), int(lines[2][6:]), path, seal
 
 
 def check_receipt(text, trust):
-    texts, chain, index, path, seal = read_receipt(text)
+    texts, (chain, number), index, path, seal = read_receipt(text)
     leaf = load_json(texts[0])
     trust.workspaces.add(leaf["workspace_id"])
-    keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"])
+    keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"], number)
     try:
         led = not keys or seal.signed_by(keys[-1])
     except Tampered:
@@ -1709,14 +1834,18 @@ def check_receipt(text, trust):
             seal.signed_by(seal_of_given[0])
             signed = True
     try:
-        log = Log(False, leaf["agent_id"])
-        event, value = log.read(*texts)
+        log = Log(False, leaf["agent_id"], number=number)
+        event, value = log.read_body(*texts[::3])
+        said = log.read_details(event, *texts[1:3])
         root = path_root(bytes.fromhex(value), index, seal.size, path)
         good = index == event["seq"] and seal.workspace == log.workspace and index < seal.size and root == seal.root
         require(good, "proof_invalid", "the proof does not lead from the event to the seal")
     except Tampered as problem:
         raise Tampered("proof_invalid", str(problem), leaf["seq"]) from None
+    if number <= VOCABULARY:
+        check_form(event, said, None)
     trust.note_witnesses(seal)
+    require(number <= VOCABULARY, "newer_format", f"the receipt states vocabulary {number}, and {VOCABULARY} is known here")
     require(trust.keys, "key_not_given", "a receipt is checked with the public key: give it with --public-key")
     require(signed, "key_not_given", not_their_key(trust, {fingerprint_of(key) for key in keys}))
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
@@ -1726,10 +1855,9 @@ def check_receipt(text, trust):
 
 def read_beside(path, size=-1):
     """The bytes of a file that is part of the evidence; None without one. Whoever opens what is no file may wait for ever."""
-    if not path.exists():
-        return None
-    require(path.is_file(), "evidence_unreadable", f"{path.name} is no regular file")
-    try:
+    try:  # A daemon that ends may remove it between any two of these steps.
+        regular = stat.S_ISREG(path.stat().st_mode)
+        require(regular, "evidence_unreadable", f"{path.name} is no regular file")
         with path.open("rb") as file:
             return file.read(size)
     except FileNotFoundError:
@@ -1800,13 +1928,13 @@ def opened(target, access="mode=ro", any_size=False):
         db.close()
 
 
-def check_workspace(path, trust, logs=None, seals=None, workspace=None):
+def check_workspace(path, trust, logs=None, seals=None, workspace=None, head=None):
     """`seals`: the file of seals beside the databases. It is read before the database, so it is not ahead of it."""
     filed = (read_beside(seals) or b"").decode(errors="surrogateescape") if seals else ""
     require(path.is_file(), "evidence_unreadable", "it is no regular file")
     with copied(path) as db:
         try:
-            return check_database(db, trust, [] if logs is None else logs, filed, workspace)
+            return check_database(db, trust, [] if logs is None else logs, filed, workspace, head)
         except (Tampered, Several) as found:
             problems = getattr(found, "problems", [found])
             if filed and Path(f"{path.resolve()}-wal").exists() and is_short(db, trust, workspace, problems):
@@ -1816,13 +1944,15 @@ def check_workspace(path, trust, logs=None, seals=None, workspace=None):
             raise
 
 
-SHORT = ("its file of seals covers more events than the log has: either the seals were copied after the database, while a daemon wrote "
-         "to it, or the log's end was cut off: copy the seals before the database, or use governd backup")
+SHORT = ("its file of seals, or its recorded head, covers more events than the log has: either they were copied after the database, "
+         "while a daemon wrote to it, or the log's end was cut off: copy the log of the installation first, then the seals, then the "
+         "databases, or use governd backup")
 
 
 def is_short(db, trust, workspace, problems):
-    """Whether only the seals of the file contradict the log, as those do that were copied after it."""
-    if any(problem.code != "seal_beyond_log" for problem in problems if isinstance(problem, Tampered)):
+    """Whether only the seals of the file or its head contradict the log, as those do that were copied after it."""
+    later = {("seal_beyond_log", True), ("seal_beyond_log", False), ("workspace_behind_head", True)}
+    if any((problem.code, problem.seq is None) not in later for problem in problems if isinstance(problem, Tampered)):
         return False
     try:
         check_database(db, trust, [], "", workspace)
@@ -1942,7 +2072,8 @@ def is_of_one_moment(db):
     """Whether a database has the last event that it should have, and each index what its table has."""
     with contextlib.suppress(Problem):
         check_pages(db)
-        check_indexes(db)
+        with contextlib.suppress(Undetermined):  # the text of an index that cannot be computed says nothing of moments
+            check_indexes(db)
         return db.execute("SELECT seq FROM head").fetchone() == db.execute("SELECT max(seq) FROM events NOT INDEXED").fetchone()
     return False
 
@@ -1956,7 +2087,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {10: "e234af6e5e7dcf18b3e5a91178633a711fd17f2808b4c247c2ca9553c8c4c020"}
+SCHEMAS = {10: "d74b74e0bf6f1cda7db7805dfef3d35828db0184165b0d5a268bcf97430e12a1"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -1970,11 +2101,11 @@ OWN_TABLES = {  # that SQLite makes for itself
 }
 
 
-def check_pages(db, schemas=SCHEMAS):
+def check_pages(db):
     """Damaged pages say nothing: rows may be missing, or be read from the wrong bytes. A file of another schema is not looked at."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    require(version <= max(schemas), "newer_schema", "a newer governd wrote this file")
-    require(version == 0 or version >= min(schemas), "not_evidence", "a build of governd from before 0.1.0 wrote this file")
+    require(version <= max(SCHEMAS), "newer_schema", "a newer governd wrote this file")
+    require(version == 0 or version >= min(SCHEMAS), "not_evidence", "a build of governd from before 0.1.0 wrote this file")
     messages = []
     with contextlib.suppress(sqlite3.OperationalError):  # where a row breaks the check, its table is looked at later
         for (message,) in db.execute("PRAGMA quick_check"):
@@ -1983,16 +2114,16 @@ def check_pages(db, schemas=SCHEMAS):
     require(damage is None, "evidence_unreadable", f"the database is damaged or cut off: it cannot be read to its end ({damage})")
 
 
-def check_schema(db, schemas=SCHEMAS):
+def check_schema(db):
     """The schema must be the one that governd makes."""
     rows = [row for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema") if row[3] not in OWN_TABLES]
     version = db.execute("PRAGMA user_version").fetchone()[0]
     groups = {}
     for row in rows:
-        group = next((form for form in DERIVED if schemas is SCHEMAS and re.fullmatch(form, row[1] or "")), None)
+        group = next((form for form in DERIVED if re.fullmatch(form, row[1] or "")), None)
         groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
     for group, objects in groups.items():
-        expected = schemas.get(version) if group is None else DERIVED[group]
+        expected = SCHEMAS.get(version) if group is None else DERIVED[group]
         same = sha256("".join(sorted(objects)).encode(errors="surrogateescape")) == expected
         require(same, "schema_mismatch", "the schema was changed: an object of it is missing, added or has another text")
     require(None in groups, "schema_mismatch", "the schema was changed: its tables are missing")
@@ -2020,7 +2151,8 @@ def check_indexes(db):
         try:
             quoted = name.replace("'", "''")
             messages = [message for (message,) in db.execute(f"PRAGMA integrity_check('{quoted}')")]
-        except sqlite3.OperationalError as error:  # an index on JSON that is malformed, or no table has that name
+        # An index on JSON that is malformed, one whose text is none, or no table has that name.
+        except (sqlite3.OperationalError, UnicodeDecodeError) as error:
             messages = [] if str(error).startswith("no such table") else [str(error)]
         found += [(name, message) for message in messages if message != "ok"]
     about_rows = lambda message: re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
@@ -2028,7 +2160,7 @@ def check_indexes(db):
         require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
 
 
-OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation|passkey)_(added|missing|changed|moved)$|row_(added|missing|changed)$|operation_impossible$|act_changed$")
+OF_ROWS = re.compile("(row|schema)_mismatch$|content_|workspace_missing$|row_(added|missing|changed)$|operation_impossible$")
 
 
 class Findings:
@@ -2064,16 +2196,16 @@ class Several(Exception):
         self.problems = problems
 
 
-def check_database(db, trust, logs, filed="", workspace=None):
-    """Checks a workspace, which its place may name."""
+def check_database(db, trust, logs, filed="", workspace=None, head_said=None):
+    """Checks a workspace, which its place may name. `head_said`: its head in the log of the installation: (size, hash, time)."""
     try:
-        return check_tables(db, trust, logs, filed, workspace)
+        return check_tables(db, trust, logs, filed, workspace, head_said)
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         check_indexes(db)  # where no page is damaged, an index or a table does not hold what it must
         raise
 
 
-def check_tables(db, trust, logs, filed, workspace):
+def check_tables(db, trust, logs, filed, workspace, head_said):
     """What an earlier problem explains is not looked at."""
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "not_evidence", "this database is no workspace of governd")
@@ -2082,7 +2214,7 @@ def check_tables(db, trust, logs, filed, workspace):
     check_pages(db)
     check_schema(db)
     check_numbers(db)
-    findings, head = Findings(), db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
+    findings, head = Findings(), db.execute("SELECT one, workspace_id, format, vocabulary, seq, hash FROM head").fetchall()
     with findings.section():
         log, history = read_log(db, trust, head)
         logs.append(log)
@@ -2091,8 +2223,8 @@ def check_tables(db, trust, logs, filed, workspace):
         require(place, "wrong_workspace", "the file stands in the place of another workspace")
     findings.finish()
     with findings.section():
-        last = (1, "governd.audit/1", len(log.hashes) - 1, log.hashes[-1])
-        row = head[0] if len(head) == 1 else (None,) * 5
+        last = (1, "governd.audit/1", log.announced, len(log.hashes) - 1, log.hashes[-1])
+        row = head[0] if len(head) == 1 else (None,) * 6
         require((row[0], *row[2:]) == last, "head_mismatch", "the log does not end at its head", len(log.hashes) - 1)
         require(row[1] == log.workspace, "wrong_workspace", "the head of the log names another workspace")
     findings.finish()
@@ -2113,11 +2245,22 @@ def check_tables(db, trust, logs, filed, workspace):
     if not findings.tampered:
         with findings.section():
             check_tiles(db, log.hashes)
-    if not any(problem.code in LOG_CODES for problem in findings.problems):
+    if log.newer_from is not None:
+        # An event whose meaning is not known may have changed any row but those that follow from the events' envelopes.
+        findings.problems.append(Undetermined("newer_vocabulary", NEWER, log.newer_from))
+        if not log.opaque:
+            with findings.section():
+                check_agent_rows(db, log, {})
+    elif not any(problem.code in LOG_CODES for problem in findings.problems):
         agents, tables = check_rows(db, log, history, findings)
         with findings.section():
-            check_stated_rows(db, log)
-    if not findings.tampered:
+            check_stated_rows(db, log, findings)
+        with findings.section():
+            check_heads(db, log)
+    if not any(problem.code in LOG_CODES for problem in findings.problems):
+        with findings.section():
+            check_own_head(log, head_said)
+    if not findings.tampered and log.newer_from is None:
         with findings.section():
             check_wholes(db, log, history, agents, tables)
     if not findings.tampered:
@@ -2128,10 +2271,9 @@ def check_tables(db, trust, logs, filed, workspace):
             check_last_seals(log)
     findings.finish()
     by_key = by_key if trust.keys else None
-    if db.execute("SELECT 1 FROM answers").fetchone():
-        said += ". Not covered: answers (what a repeated request is answered)"
-    if db.execute("SELECT 1 FROM sink_positions").fetchone():
-        said += ". Not covered: sink_positions (how far each sink has come)"
+    for table, what in NOT_EVIDENCE.items():
+        if db.execute(f"SELECT 1 FROM {table}").fetchone():
+            said += f". Not covered: {table} ({what})"
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('search_texts', 'search_vectors') AND type = 'table'").fetchone():
         said += ". Not covered: search indexes (what a search finds, and in which order)"
     covered = [through for through in (anchored, by_key) if through is not None]
@@ -2165,15 +2307,29 @@ def read_log(db, trust, head):
     for seq, body, value, details, salt in rows:
         texts = body, details, salt, value, seq
         event = log.keep(*texts) if 0 <= seq < log.pruned else log.add(*texts, later=lambda: numbers_after(db, seq))
-        operation, result, seq = event["operation"], event["result"], event["seq"]
-        history[seq] = effect_of(event, details)
+        if event is None:
+            continue
+        operation, result, seq, log.last_time = event["operation"], event["result"], event["seq"], event["timestamp"]
+        if len(log.first_operations) <= len(MAKING):
+            log.first_operations.append(operation)
+        if seq == 0:
+            log.of_installation, log.first_time = event["actor"] == "system", event["timestamp"]
+        history[seq] = effect_of(event, details if not log.is_newer or announces(event) else None)
         if operation in ROW_OPERATIONS and result == "ok":
             log.stating.append((event, load_json(details) if details is not None else None))
+        if operation == "installation.heads" and result == "ok":
+            log.heads_said = seq, load_json(details) if details is not None else None, event["timestamp"]
         if result != "ok" or details is None:
             continue
         said = load_json(details)
-        if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
-            log.control.append(ControlEvent(event, said))
+        if operation == "log.restore" and event["agent_id"] is None:
+            left_out = said.get("workspaces_left_out")
+            log.restores.append((seq, event["timestamp"], {*map(str, left_out)} if isinstance(left_out, list) else set()))
+        if operation == "installation.add_workspace":
+            log.made[said.get("for_workspace_id")] = said.get("genesis")
+        if operation == "installation.delete_workspace":
+            log.deleted.add(said.get("for_workspace_id"))
+            log.made.pop(said.get("for_workspace_id"), None)
         if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
             log.keys.append((seq, said))
         if operation == "audit.prune":
@@ -2231,6 +2387,8 @@ EFFECTS = {"data.write": "put", "data.delete": "end", "data.delete_prefix": "end
            "data.erase": "erase", "config.update": "config", "config.rollback": "config",
            "policies.update": "config",
            "checkpoint.create": "checkpoint", "checkpoint.delete": "remove", "checkpoint.restore": "restore"}
+# Operations that need a present entry under the key, or the prefix, that they name; with not_found there is none.
+SEEKING = ("data.read", "data.read_full", "data.delete", "data.delete_prefix")
 
 
 class Effect:
@@ -2238,6 +2396,7 @@ class Effect:
 
     def __init__(self, event, kind, said):
         self.seq, self.agent, self.kind, self.said = event["seq"], event["agent_id"], kind, said
+        self.sought, self.found = None, False  # the key or the prefix of an operation that needs an entry, and whether there was one
         self.version, self.timestamp = event["config_version"], event["timestamp"]
 
     @functools.cached_property
@@ -2249,8 +2408,12 @@ def effect_of(event, details):
     kind = EFFECTS.get(event["operation"])
     if kind is not None and event["result"] != ("allowed" if kind == "put" else "ok"):
         kind = None
-    said = load_json(details) if kind and details is not None else None
-    return Effect(event, kind, said if said is not None and states(kind, said) else None)
+    seeks = event["operation"] in SEEKING and event["result"] in ("ok", "not_found")
+    said = load_json(details) if (kind or seeks) and details is not None else None
+    effect = Effect(event, kind, said if said is not None and kind and states(kind, said) else None)
+    if seeks and said is not None and "undone" not in said:
+        effect.sought, effect.found = said, event["result"] == "ok"
+    return effect
 
 
 def states(kind, said):
@@ -2278,10 +2441,6 @@ def states(kind, said):
     return good and ("config_version" not in said or text("config_version", "config_digest"))
 
 
-def is_time(value):
-    return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", value, re.ASCII) is not None
-
-
 def is_moment(value):
     """Whether a value is a time as events write it."""
     with contextlib.suppress(ValueError, OverflowError):
@@ -2307,6 +2466,9 @@ class Agent:
         self.ended = -1  # entries that end by themselves at this time or before may have been removed
         self.ending = False  # whether any entry ended or ends by itself, as far as the log is read
         self.retention = {}  # days by config version
+        self.open = False  # whether it is not known which entries there are
+        self.blank_writes, self.restored = 0, 0  # writes without details, entries that restores brought back
+        self.swept_cutoff, self.swept_until = -1, -1  # what sweeps so far may have removed, by age and by its own end
 
     def cutoff(self, version, seq, time):
         """Entries written before this time were expired under a config, at a position and time; -1: none."""
@@ -2353,23 +2515,51 @@ class Agent:
         elif kind in ("expire", "erase"):
             self.last_removal = effect.seq
             if kind == "expire":
-                self.first_sweep = min(self.first_sweep, effect.seq)
+                self.sweep(effect)
         elif kind == "restore":
             position = False
             if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
                 # It may still have ended expired entries, which it does not count.
                 if self.retains or self.ending:
-                    self.first_sweep = min(self.first_sweep, effect.seq)
+                    self.sweep(effect)
             else:
                 position = self.existing.get(said and said["checkpoint_id"])
                 # What a restore does depends on the entries before it: after one that is not known, none is.
                 if position is None or self.unknown:
                     self.unknown.append(effect.seq)
-                    position = None
+                    position, self.open = None, True
+            self.restored += said["entries_restored"] if said else 0
             self.add_checkpoint(said and said["safety_checkpoint_id"], effect.seq - 1)
             self.made += said is not None and "config_version" in said
             return position
         return False
+
+    def sweep(self, effect):
+        self.first_sweep = min(self.first_sweep, effect.seq)
+        self.swept_cutoff = max(self.swept_cutoff, self.cutoff_at(effect))
+        self.swept_until = max(self.swept_until, effect.time)
+
+    def may_be_swept(self, time, expires):
+        """Whether a sweep so far may have removed an entry."""
+        return time < self.swept_cutoff or (expires is not None and expires <= self.swept_until)
+
+    def require_possible(self, effect, present, past):
+        """What an operation says of the entries that it found must fit the events before it."""
+        if self.open:
+            return
+        possible, sought, fresh = True, effect.sought, lambda one: self.fresh(effect, *one[3:])
+        if sought and "key" in sought:
+            one = present.get(sought["key"])
+            there = one is not None and fresh(one)
+            possible = there if effect.found else not there or self.may_be_swept(*one[3:])
+        elif sought and "prefix" in sought:
+            under = [one for key, one in present.items() if key.startswith(sought["prefix"]) and fresh(one)]
+            sure = sum(not self.may_be_swept(*one[3:]) for one in under)
+            possible = sure <= sought.get("count", 0) <= len(under) + self.blank_writes
+        elif effect.kind == "expire" and effect.said is not None:
+            held = len(present) + sum(map(len, past.values())) + self.restored + self.blank_writes
+            possible = (self.retains or self.ending or self.blank_writes) and effect.said["count"] <= held
+        require(possible, "operation_impossible", f"seq {effect.seq}: the entries before it are not as the operation states", effect.seq)
 
     def add_checkpoint(self, name, position):
         self.left += 1
@@ -2438,18 +2628,92 @@ def check_agent_rows(db, log, agents):
     require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
 
 
-# Tables of rows that events state: the key, the columns that events state, and those of which they state a salted digest.
-ROW_TABLES = {
-    "sinks": ("id", "type format filter include_details start enabled created_seq", "settings_digest", "ca client_certificate secrets url"),
+# Tables that are written without events.
+NOT_EVIDENCE = {
+    "answers": "what a repeated request is answered",
+    "key_use": "when each key was last used",
+    "session_use": "when each session was last used",
+    "directory": "which workspaces each account has ever joined",
+    "sink_workspaces": "which workspaces have sinks",
+    "devices": "which browsers signed in before",
+    "sink_positions": "how far each sink has come",
 }
-ROW_OPERATIONS = {"sink.create", "sink.change", "sink.rotate", "sink.remove"}
-ROW_INTEGERS, ROW_OPTIONAL = {"include_details", "enabled", "created_seq"}, {"ca", "client_certificate"}
+
+# Tables of rows that events state: the key, the columns that events state, the member that has the digest of the others, and these.
+# `#` marks a column of integers, and `?` one that may be NULL.
+ROW_TABLES = {
+    "keys": ("id", "digest label? scope agents? networks? expires_at#? created_seq# ended_seq#? replaced_by?", None, ""),
+    "members": ("account_id", "role issuer? joined_seq# role_seq#", None, ""),
+    "invitations": ("id", "digest role label? expires_at# created_seq# ended_seq#? used_by?", None, ""),
+    "workspace": ("id", "second_factor_since#? issuer_only#?", None, ""),
+    "workspaces": ("id", "name genesis founder? added_seq# deleted_seq#?", None, ""),
+    "accounts": ("id", "created_seq# link_id?", "account_digest", "codes email name password password_changed_at# totp_secret? totp_since#? totp_step#"),
+    "passkeys": ("id", "account_id host created_seq# used_seq#?", "credential_digest", "counter# credential_id name public_key"),
+    "identities": ("id", "account_id linked_seq# multi_factor#", "identity_digest", "issuer subject"),
+    "links": ("id", "digest kind account_id? second_factor_ends# expires_at# created_seq# ended_seq#? used_by?", None, ""),
+    "sessions": ("id", "account_id created_seq# expires_at# second_factor?", "session_digest", "address digest issuer_session? user_agent"),
+    "sinks": ("id", "type format filter include_details# start enabled# created_seq#", "settings_digest", "ca? client_certificate? secrets url"),
+}
+OF_ACCOUNT = {"passkeys", "identities", "sessions"}  # whose rows belong to an account
+OWN_ACCOUNT = {"account.change_password", "account.rename", "account.begin_totp", "account.confirm_totp", "account.disable_totp", "account.renew_codes"}
+ROW_OPERATIONS = {"workspace.create", "workspace.change", "member.invite", "member.uninvite", "member.join", "member.change", "member.remove",
+                  "key.create", "key.rotate", "key.change", "key.revoke", "sink.create", "sink.change", "sink.rotate", "sink.remove",
+                  "installation.add_workspace", "installation.delete_workspace", "account.create", "account.sign_in", "account.end_sessions",
+                  "account.reset_password", "account.add_passkey", "account.remove_passkey", "account.link_identity", "account.unlink_identity",
+                  "account.require_issuer", "account.link", "account.unlink", *OWN_ACCOUNT}
+
+
+def typed_columns(names):
+    """By name, whether a column is of integers, and whether it may be NULL."""
+    return {name.rstrip("#?"): ("#" in name, "?" in name) for name in names.split()}
 
 
 def row_changes(event, said):
     """The rows that an event states: (table, key, kind, columns, the details that may have a digest)."""
+    if event["operation"].startswith("account."):
+        yield from account_changes(event, said)
+        return
     operation, seq = event["operation"], event["seq"]
-    if operation == "sink.remove":
+    account, invitation = said.get("account_id"), said.get("invitation_id")
+    joined = {"issuer": said.get("issuer"), "joined_seq": seq, "role_seq": seq}
+    if operation == "workspace.create":
+        yield "workspace", event["workspace_id"], "add", {"second_factor_since": None, "issuer_only": None}, {}
+        if said.get("owner") is not None:
+            yield "members", said["owner"], "add", joined | {"role": "owner"}, {}
+    elif operation == "workspace.change":
+        yield "workspace", event["workspace_id"], "set", {"second_factor_since": moment(said.get("second_factor_since"))}, {}
+    elif operation == "installation.add_workspace":
+        row = {"name": said.get("name"), "genesis": said.get("genesis"), "founder": account, "added_seq": seq, "deleted_seq": None}
+        yield "workspaces", said.get("for_workspace_id"), "add", row, {}
+    elif operation == "installation.delete_workspace":
+        yield "workspaces", said.get("for_workspace_id"), "set", {"deleted_seq": seq}, {}
+    elif operation == "member.invite":
+        row = {"digest": said.get("link_digest"), "role": said.get("role"), "label": said.get("label"), "expires_at": moment(said.get("expires_at"))}
+        yield "invitations", invitation, "add", row | {"created_seq": seq, "ended_seq": None, "used_by": None}, {}
+    elif operation == "member.uninvite":
+        yield "invitations", invitation, "set", {"ended_seq": seq}, {}
+    elif operation == "member.join":
+        if invitation is not None:
+            yield "invitations", invitation, "set", {"ended_seq": seq, "used_by": account}, {}
+        yield "members", account, "add", joined | {"role": said.get("role")}, {}
+    elif operation == "member.change":
+        yield "members", account, "set", {"role": said.get("role"), "role_seq": seq}, {}
+    elif operation == "member.remove":
+        yield "members", account, "remove", {}, {}
+    elif operation == "key.rotate":
+        old = {"expires_at": moment(said.get("replaced_expires_at")), "replaced_by": said.get("key_id")}
+        yield "keys", said.get("replaces"), "set", old, {}
+    if operation in ("key.create", "key.rotate"):
+        row = {name: said[name] for name in ("label", "scope") if name in said}
+        row |= {name: said[name] and jcs(said[name]) for name in ("agents", "networks") if name in said}
+        row |= {"expires_at": moment(said["expires_at"])} if "expires_at" in said else {}
+        row |= {"digest": said.get("key_digest"), "created_seq": seq, "ended_seq": None, "replaced_by": None}
+        yield "keys", said.get("key_id"), "add", row, {}
+    elif operation == "key.change":
+        yield "keys", said.get("key_id"), "set", {"networks": said.get("networks") and jcs(said["networks"])}, {}
+    elif operation == "key.revoke":
+        yield "keys", said.get("key_id"), "set", {"ended_seq": seq}, {}
+    elif operation == "sink.remove":
         yield "sinks", said.get("sink_id"), "remove", {}, {}
     elif operation.startswith("sink."):
         row = {name: said[name] for name in ("format", "include_details", "enabled") if name in said}
@@ -2460,11 +2724,75 @@ def row_changes(event, said):
         yield "sinks", said.get("sink_id"), "add" if operation == "sink.create" else "set", row, said
 
 
-def is_cell(name, value):
-    """Whether a column of these tables may have a value."""
+def account_changes(event, said):
+    """The rows that an event of the log of the installation about an account states."""
+    operation, seq, account = event["operation"], event["seq"], said.get("account_id")
+    identity, passkey, link = said.get("identity_id"), said.get("passkey_id"), said.get("link_id")
+    linked = {"account_id": account, "linked_seq": seq, "multi_factor": 0}
+    if operation == "account.create":
+        yield "accounts", account, "add", {"created_seq": seq, "link_id": link or said.get("invitation_id")}, said
+        if link is not None:
+            yield "links", link, "set", {"ended_seq": seq, "used_by": account}, {}
+        if identity is not None:
+            yield "identities", identity, "add", linked, said
+    elif operation == "account.link":
+        row = {"digest": said.get("link_digest"), "kind": said.get("kind"), "account_id": account}
+        row |= {"second_factor_ends": int(said["second_factor_ends"]), "expires_at": moment(said.get("expires_at"))}
+        yield "links", link, "add", row | {"created_seq": seq, "ended_seq": None, "used_by": None}, {}
+    elif operation == "account.unlink":
+        yield "links", link, "set", {"ended_seq": seq}, {}
+    elif operation == "account.require_issuer":
+        yield "workspace", event["workspace_id"], "set", {"issuer_only": int(said["only"])}, {}
+    elif operation == "account.reset_password":
+        yield "links", link, "set", {"ended_seq": seq, "used_by": account}, {}
+    elif operation == "account.link_identity":
+        yield "identities", identity, "add", linked, said
+    elif operation == "account.unlink_identity":
+        yield "identities", identity, "remove", {}, {}
+    elif operation == "account.add_passkey":
+        yield "passkeys", passkey, "add", {"account_id": account, "host": said.get("host"), "created_seq": seq, "used_seq": None}, said
+    elif operation == "account.remove_passkey":
+        yield "passkeys", passkey, "remove", {}, {}
+    for table, names in (("sessions", "sessions"), ("sessions", "sessions_ended"), ("passkeys", "passkeys_ended")):
+        for one in said.get(names, []):
+            yield table, one, "remove", {}, {}
+    if operation == "account.sign_in":
+        row = {"account_id": account, "created_seq": seq, "expires_at": moment(said.get("expires_at")), "second_factor": said.get("second_factor")}
+        yield "sessions", said.get("session_id"), "add", row, said
+        if passkey is not None:
+            yield "passkeys", passkey, "set", {"used_seq": seq}, said
+        if identity is not None:
+            yield "identities", identity, "set", {"multi_factor": int(said["multi_factor"])} if "multi_factor" in said else {}, {}
+    if operation != "account.create" and "account_digest" in said:
+        yield "accounts", account, "set", {}, said
+
+
+def may_change(event, said, table, columns, row):
+    """Whether an event may change a row so, as the events before it left it."""
+    if table == "members":  # who has the role that the event says
+        return row["role"] == said["role_before" if event["operation"] == "member.change" else "role"]
+    if table in OF_ACCOUNT:
+        return row["account_id"] == said["account_id"]
+    if table == "workspaces":
+        return row["deleted_seq"] is None
+    if table not in ("keys", "invitations", "links"):
+        return True
+    in_force = row["expires_at"] is None or row["expires_at"] > moment(event["timestamp"])
+    if table == "invitations":  # the new member gets its role, before it expires
+        return row["ended_seq"] is None and ("used_by" not in columns or (in_force and row["role"] == said["role"]))
+    if table == "links":  # it is of the right kind, and has not expired
+        kind, own = ("setup", None) if event["operation"] == "account.create" else ("reset", said.get("account_id"))
+        return row["ended_seq"] is None and ("used_by" not in columns or (in_force and row["kind"] == kind and own in (None, row["account_id"])))
+    # Only a revocation is also of a key that has expired.
+    return row["ended_seq"] is None and ("ended_seq" in columns or in_force) and ("replaced_by" not in columns or row["replaced_by"] is None)
+
+
+def is_cell(columns, name, value):
+    """Whether a column of these may have a value."""
+    integer, nullable = columns[name]
     if value is None:
-        return name in ROW_OPTIONAL
-    return type(value) is int if name in ROW_INTEGERS else type(value) is str and is_text(value)
+        return nullable
+    return type(value) is int if integer else type(value) is str and is_text(value)
 
 
 def stated_rows(log):
@@ -2477,12 +2805,13 @@ def stated_rows(log):
             continue
         for table, key, kind, columns, given in row_changes(event, said):
             _, names, named, _ = ROW_TABLES[table]
-            digest, own = given.get(named), rows[table]
-            whole = kind != "add" or columns.keys() == set(names.split()) and digest is not None
-            typed = isinstance(key, str) and all(is_cell(*column) for column in columns.items()) and isinstance(digest, (str, type(None)))
-            require(whole and typed, "details_malformed", f"seq {seq}: the details do not state the row that was changed", seq)
+            digest, own, types = given.get(named), rows[table], typed_columns(names)
+            whole = kind != "add" or columns.keys() == types.keys() and (digest is not None or named is None)
+            typed = isinstance(key, str) and all(is_cell(types, *column) for column in columns.items()) and isinstance(digest, (str, type(None)))
+            require(whole and typed, "details_invalid", f"seq {seq}: the details do not state the row that was changed", seq)
             fits = (key in own) == (kind != "add")
-            require(fits or unknown, "operation_impossible", f"seq {seq}: the row of {table} was not there, or was there before", seq)
+            fits = fits and (kind == "add" or may_change(event, said, table, columns, own[key][0]))
+            require(fits or unknown, "operation_impossible", f"seq {seq}: the row of {table} was not there, was there before, or was not as it must be", seq)
             if kind == "remove":
                 own.pop(key, None)
             elif kind == "add" or key in own:
@@ -2491,26 +2820,64 @@ def stated_rows(log):
     return rows, unknown
 
 
-def check_stated_rows(db, log):
-    """The rows that events state against those that are stored."""
+def check_stated_rows(db, log, findings):
+    """The rows that events state against those that are stored, table by table."""
     expected, unknown = stated_rows(log)
-    for table, (key, names, _, bound) in ROW_TABLES.items():
-        columns = [key, *names.split(), *bound.split(), "salt"]
-        rows = [dict(zip(columns, row)) for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}")]
-        gone = [one for one in expected[table] if all(row[key] != one for row in rows)]
-        require(not gone, "row_missing", f"{table} {gone[:1]}: a row that an event states is gone", expected[table][gone[0]][2] if gone else None)
-        for row in rows:
-            stated, digest, seq = expected[table].get(row[key], (None, None, None))
-            require(stated is not None or unknown, "row_added", f"{table} {row[key]!r}: no event of the log states this row")
-            if stated is None:
-                continue
-            typed = all(is_cell(*column) for column in row.items())
-            same = typed and all(row[name] == value for name, value in stated.items())
-            require(same, "row_changed", f"{table} {row[key]}: the row is not as its events state it, last in seq {seq}", seq)
-            salt = bytes.fromhex(row["salt"]) if re.fullmatch("[0-9a-f]{32}", row["salt"], re.ASCII) else None
-            given = jcs({name: row[name] for name in bound.split()}).encode()
-            bound_as_said = salt is not None and sha256(salt, given) == digest
-            require(bound_as_said, "row_changed", f"{table} {row[key]}: {bound} do not have the digest that seq {seq} or an event before it states", seq)
+    for table in ROW_TABLES:
+        with findings.section():
+            check_stated_table(db, table, expected[table], unknown)
+
+
+def check_stated_table(db, table, expected, unknown):
+    """The rows of one table. `unknown`: details are gone that may have stated others."""
+    key, names, _, bound = ROW_TABLES[table]
+    types = typed_columns(" ".join([key, names, bound, "salt" if bound else ""]))
+    columns = list(types)
+    rows = [dict(zip(columns, row)) for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}")]
+    there = {row[key] for row in rows}
+    gone = [one for one in expected if one not in there]
+    require(not gone, "row_missing", f"{table} {gone[:1]}: a row that an event states is gone", expected[gone[0]][2] if gone else None)
+    for row in rows:
+        stated, digest, seq = expected.get(row[key], (None, None, None))
+        require(stated is not None or unknown, "row_added", f"{table} {row[key]!r}: no event of the log states this row")
+        if stated is None:
+            continue
+        typed = all(is_cell(types, *column) for column in row.items())
+        same = typed and all(row[name] == value for name, value in stated.items())
+        require(same, "row_changed", f"{table} {row[key]}: the row is not as its events state it, last in seq {seq}", seq)
+        if not bound:
+            continue
+        salt = bytes.fromhex(row["salt"]) if re.fullmatch("[0-9a-f]{32}", row["salt"], re.ASCII) else None
+        given = jcs({name: row[name] for name in typed_columns(bound)}).encode()
+        bound_as_said = salt is not None and sha256(salt, given) == digest
+        require(bound_as_said, "row_changed", f"{table} {row[key]}: {' '.join(typed_columns(bound))} do not have the digest that seq {seq} or an event before it states", seq)
+
+
+def check_heads(db, log):
+    """The stored heads of all workspaces against the newest event about them."""
+    seq, said, _ = log.heads_said
+    rows = db.execute("SELECT workspace_id, size, hash FROM heads ORDER BY workspace_id").fetchall()
+    require(said is not None, "content_unprovable", "the details that state the root of the heads are gone", seq)
+    require(len(rows) >= said["count"], "row_missing", "there are fewer heads than the log states", seq)
+    require(len(rows) <= said["count"], "row_added", "there are more heads than the log states", seq)
+    good = all(isinstance(name, str) and re.fullmatch("ws_[0-7][0-9a-hjkmnp-tv-z]{25}", name) and type(size) is int and 0 < size < 2**53 and is_hash(value) for name, size, value in rows)
+    words = "the heads are not those of which the log states the root"
+    require(good, "row_changed", words, seq)
+    leaves = [hashlib.sha256(b"\0" + name.encode() + size.to_bytes(8, "big") + bytes.fromhex(value)).digest() for name, size, value in rows]
+    require(tree_root(leaves).hex() == said["root"], "row_changed", words, seq)
+    log.known_heads = {name: (size, value, log.heads_said[2]) for name, size, value in rows}
+
+
+def check_own_head(log, head):
+    """A workspace against its head in the log of the installation, unless it declares a restore that is newer."""
+    if head is None:
+        return
+    size, value, time = head
+    if log.restores and log.restores[-1][0] < size and log.restores[-1][1] >= time:
+        return
+    words = f"the log of the installation recorded {size} events of {log.workspace}, and "
+    require(size <= len(log.hashes), "workspace_behind_head", words + "the log does not have them")
+    require(log.hashes[size - 1] == value, "workspace_behind_head", words + "the last of them is another one", size - 1)
 
 
 STORED_TREE = "the stored tree is not the one of the events"
@@ -2716,7 +3083,7 @@ def replay(log, history, agents):
     states, left = {}, {}
     start = log.kept.seq if log.kept else -1
     begin_with_kept(log, history, agents, states, left)
-    for effect in (effect for effect in history.values() if effect.kind):
+    for effect in (effect for effect in history.values() if effect.kind or effect.sought):
         if effect.seq <= start:
             # Every version of the config is stored, so the events of all are there.
             agents[effect.agent].made += effect.kind == "config" or "config_version" in (effect.said or {})
@@ -2724,6 +3091,7 @@ def replay(log, history, agents):
         agent = agents[effect.agent]
         present, past = states.setdefault(effect.agent, ({}, {}))
         said, seq = effect.said, effect.seq
+        agent.require_possible(effect, present, past)
 
         def end(key):
             written, begin, created, time, expires = present.pop(key)
@@ -2744,10 +3112,14 @@ def replay(log, history, agents):
         elif effect.kind == "end" and said is not None:
             if said["key"] in present:
                 end(said["key"])
+        elif effect.kind is None:
+            continue
         elif effect.kind == "end_prefix" and said is not None:
             for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
                 end(key)
         else:
+            agent.blank_writes += effect.kind == "put"
+            agent.open |= effect.kind == "end_prefix"
             position = agent.take(effect)
             if position is None:
                 present.clear()
@@ -2783,6 +3155,7 @@ def begin_with_kept(log, history, agents, states, left):
             agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
         elif effect.said is None:
             blanks.add(seq)
+            agent.blank_writes += 1
         elif end is None:
             present[effect.said["key"]] = (seq, begin, created, effect.time, moment(effect.said.get("expires_at")))
         else:
@@ -2940,392 +3313,99 @@ def check_stored_keys(db, log):
         same = fingerprint_of(key) == said.get("signing_key") and found[seq] == verifier_key(said.get("origin"), key)
         require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
-# SHA-256 over the schema of control.db, for each of its numbers, as above.
-CONTROL_SCHEMAS = {10: "ff5532bc82bd02d566cd65314e9eddfe1485aeceb397329998c6fa0d056c9308"}
-KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
-LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
-DIGESTED = {  # columns of which events state one digest
-    "passkeys": ("credential_digest", "credential_id public_key"),
-}
-COVERED = {  # the columns of control.db that events cover
-    "passkeys": f"id account_id rp_id created_at {DIGESTED['passkeys'][1]}",
-    "workspaces": "id name created_by second_factor_since",
-    "api_keys": "id " + KEY_COLUMNS,
-    "members": "workspace_id account_id role joined_at",
-    "links": "id " + LINK_COLUMNS,
-}
 
 def moment(value):
-    """A time as control.db stores it, in milliseconds; None and what is not stated stay."""
+    """A time as rows have it, in milliseconds; None and what is not stated stay."""
     return round(datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp() * 1000) if isinstance(value, str) else value
 
 
-def list_text(value):
-    """A list as control.db stores it."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False) if isinstance(value, list) else value
-
-
-def in_form(table, row):
-    """A row as it is compared, with the digest of what events do not show."""
-    if table in DIGESTED:
-        name, columns = DIGESTED[table]
-        row = row | {name: sha256(jcs({one: row.get(one) for one in columns.split()}).encode())}
-    return row
-
-
-def control_changes(event, said):
-    """The rows of control.db that an event states: (table, id, kind, columns)."""
-    operation, actor, workspace = event["operation"], event["actor"], event["workspace_id"]
-
-    def columns(names, **others):
-        stated = {name: said[name] for name in names.split() if name in said} | others
-        return {name: moment(value) if name.endswith(("_at", "_since")) else value for name, value in stated.items()}
-
-    account = said.get("account_id")
-    link = said.get("invitation_id")
-    if operation == "workspace.create":
-        yield "workspaces", workspace, "add", columns("name", created_by=actor, second_factor_since=None)
-        if actor.startswith("usr_"):  # a person owns the workspace that they create
-            yield "members", actor, "add", {"role": "owner"}
-    elif operation == "workspace.change":
-        yield "workspaces", workspace, "set", columns("second_factor_since")
-    elif operation == "account.create_workspace":
-        yield "workspaces", said.get("created_workspace_id"), "name", {}
-    elif operation in ("key.create", "key.rotate"):
-        if operation == "key.rotate":
-            old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
-            yield "api_keys", said.get("replaces"), "set", old
-        none = dict.fromkeys(("revoked_at", "revoked_by", "replaced_by"))
-        key = columns("label scope agents networks created_at expires_at", workspace_id=workspace, created_by=actor, **none)
-        key |= {name: list_text(key.get(name)) for name in ("agents", "networks")} | {"digest": said.get("key_digest")}
-        yield "api_keys", said.get("key_id"), "add", key
-    elif operation == "key.change":
-        yield "api_keys", said.get("key_id"), "set", {"networks": list_text(said.get("networks"))}
-    elif operation == "key.revoke":
-        yield "api_keys", said.get("key_id"), "set", columns("revoked_at", revoked_by=actor)
-    elif operation == "member.invite":
-        none = dict.fromkeys(("account_id", "used_at", "used_by", "revoked_at"))
-        row = columns("role label created_at expires_at", kind="invitation", workspace_id=workspace, drops_totp=0, created_by=actor, **none)
-        yield "links", link, "add", row | {"digest": said.get("link_digest")}
-    elif operation == "member.uninvite":
-        yield "links", link, "put", columns("revoked_at")
-    elif operation == "member.join":
-        used = {"workspace_id": workspace, "used_by": account, "used_at": moment(said.get("joined_at")), "revoked_at": None}
-        yield "links", link, "put", used
-        yield "members", account, "add", columns("role joined_at")
-    elif operation == "member.change":
-        yield "members", account, "set", {"role": said.get("role")}
-    elif operation == "member.remove":
-        yield "members", account, "remove", {}
-    elif operation == "account.add_passkey":
-        yield "passkeys", said.get("passkey_id"), "add", columns("account_id created_at credential_digest", rp_id=said.get("host"))
-    elif operation == "account.remove_passkey":
-        yield "passkeys", said.get("passkey_id"), "remove", {}
-    elif operation == "account.reset_password" and said.get("second_factor_ended") is True:
-        yield "passkeys", account, "clear", {}
-
-
-CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_workspace", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
-                      "member.join", "member.change", "member.remove",
-                      "account.add_passkey", "account.remove_passkey", "account.reset_password"}
-
-
-class ControlEvent:
-    def __init__(self, event, said):
-        self.seq, self.id, self.operation, self.time = event["seq"], event["id"], event["operation"], event["timestamp"]
-        self.actor, self.said, self.restore, self.left_out = event["actor"], said, None, set()
-        if self.operation == "log.restore":
-            self.restore = said.get("backup_created_at") or "", moment(said.get("links_revoked_at"))
-            left_out = said.get("workspaces_left_out")
-            self.left_out = set(map(str, left_out)) if isinstance(left_out, list) else set()
-        self.changes = [change for change in control_changes(event, said) if isinstance(change[1], str)]
-        if self.restore and self.restore[1] is not None:
-            self.changes += [(row["table"], row["id"], "remove", {}) for row in said["rows_left_out"]]
-
-
-def row_name(table, row, workspace):
-    return (table, row) + ((workspace,) if table == "members" else ())
-
-
-def differs(state, row):
-    """Whether a row is not in a state; None stands for no row."""
-    if state is None or row is None:
-        return (state is None) != (row is None)
-    return bool(wrong_columns(state, row))
-
-
-def wrong_columns(state, row):
-    return [name for name, value in state.items() if row.get(name) != value]
-
-
-def distinct(states):
-    return [state for at, state in enumerate(states) if state not in states[:at]]
-
-
-def beside_backup(log, backup_time):
-    """The events since a backup began to be made, which its control.db need not have seen."""
-    return list(itertools.dropwhile(lambda event: event.time < backup_time, log.control)) if backup_time is not None else []
-
-
-def workspaces_named(log, backup_time):
-    """The workspaces that the log of the installation names, without those that a backup may lack, also once it was restored."""
-    starts = [(event.restore[0], at) for at, event in enumerate(log.control) if event.restore]
-    starts += [(backup_time, len(log.control))] if backup_time is not None else []
-    without = {event for time, end in starts for event in log.control[:end] if event.time >= time}
-    for event in log.control:
-        if event not in without:
-            yield from ((row, event) for _, row, kind, *_ in event.changes if kind == "name")
-
-
-def expected_rows(log, backup_time, after):
-    """The states of which each row must be in one. Optional events are those that control.db need not have seen:
-    recorded beside a backup, or while this was read."""
-    optional = {event for event in log.control if event.seq > after} | {*beside_backup(log, backup_time)}
-    rows, by = {}, {}
-    for event in log.control:
-        if event.restore and event.restore[1] is not None:  # a restore revokes the links that nobody has used
-            at = {"revoked_at": event.restore[1]}
-            for name in (name for name in rows if name[0] == "links"):
-                rows[name] = distinct([state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]])
-        changes = [change for change in event.changes if change[2] not in ("name", "clear")]
-        for table, account, kind, *_ in event.changes:  # all rows of an account are removed
-            if kind == "clear":
-                own = [name for name, states in rows.items() if name[0] == table and any(state and state.get("account_id") == account for state in states)]
-                changes += [(table, name[1], "remove", {}) for name in own]
-        for table, row, kind, columns in changes:
-            name = row_name(table, row, log.workspace)
-            states = rows.get(name, [None])
-            now = [None if kind == "remove" else columns if kind == "add" else (state or {}) | columns for state in states]
-            rows[name] = distinct(states + now if event in optional else now)
-            by.setdefault(name, []).append(event)
-    return {name: (states, by.get(name, [])) for name, states in rows.items()}
-
-
-def stored_rows(db):
-    rows = {}
-    installation = db.execute("SELECT id FROM workspaces WHERE created_by = 'system'").fetchone() or (None,)
-    for table, names in COVERED.items():
-        for values in db.execute(f"SELECT {', '.join(names.split())} FROM {table}"):
-            row = {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names.split(), values)}
-            store(rows, table, row | ({"workspace_id": installation[0]} if table == "passkeys" else {}))
-    return rows
-
-
-def store(rows, table, row):
-    workspace = row["id"] if table == "workspaces" else row["workspace_id"]
-    rows[row_name(table, row["account_id" if table == "members" else "id"], workspace)] = in_form(table, row)
-
-
-def finish_act(rows, changes, act_workspace):
-    """Changes the rows as the next start of the daemon will, for an act whose event is in the log."""
-
-    def update(table, row, workspace=None, **columns):
-        if row_name(table, row, workspace) in rows:
-            rows[row_name(table, row, workspace)] = in_form(table, rows[row_name(table, row, workspace)] | columns)
-
-    def insert(table, row):
-        count = len(rows)
-        store(rows, table, row)
-        require(len(rows) > count, "act_changed", "pending_acts: an act adds a row that is there")
-
-    def snake(record):
-        return {re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name): value for name, value in record.items()}
-
-    for kind, said in changes:
-        said = snake(said)
-        if kind == "addWorkspace":
-            insert("workspaces", {"second_factor_since": None} | said)
-        elif kind == "requireSecondFactor":
-            update("workspaces", said["id"], second_factor_since=said["since"])
-        elif kind == "addKey":
-            lists = {name: list_text(said.get(name)) for name in ("agents", "networks")}
-            insert("api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | lists)
-        elif kind == "replaceKey":
-            update("api_keys", said["id"], replaced_by=said["by"], expires_at=said["expires_at"])
-        elif kind == "limitKey":
-            update("api_keys", said["id"], networks=list_text(said["networks"]))
-        elif kind == "revokeKey":
-            update("api_keys", said["id"], revoked_at=said["at"], revoked_by=said["by"])
-        elif kind == "addMember":
-            insert("members", said)
-        elif kind == "setRole":
-            update("members", said["account_id"], said["workspace_id"], role=said["role"])
-        elif kind == "removeMember":
-            rows.pop(row_name("members", said["account_id"], said["workspace_id"]), None)
-        elif kind == "addLink":
-            row = dict.fromkeys(("id " + LINK_COLUMNS).split()) | said
-            insert("links", row | {"drops_totp": int(said["drops_totp"])})
-        elif kind == "takeLink":
-            update("links", said["id"], used_at=said["at"], used_by=said["by"])
-        elif kind == "revokeInvitation":
-            update("links", said["id"], revoked_at=said["at"])
-        elif kind == "addPasskey":
-            insert("passkeys", said | {"workspace_id": act_workspace})
-        elif kind == "removePasskey":
-            rows.pop(row_name("passkeys", said["id"], None), None)
-        elif kind == "dropPasskeys":
-            for name in [name for name, row in rows.items() if name[0] == "passkeys" and row["account_id"] == said["id"]]:
-                rows.pop(name)
-        else:
-            require(kind in UNCOVERED_CHANGES, "act_changed", "pending_acts: a row does not have the form of an act")
-
-
-# Changes of rows that no event states.
-UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
-                     "renameAccount", "endOtherSessions", "forgetDevices", "issueRole", "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions"}
-
-
-def check_control(db, logs, backup_time, again):
-    """The rows of control.db against those that the events of all logs leave. A log that does not hold is None."""
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    known = "workspaces" in tables or db.execute("PRAGMA user_version").fetchone()[0] != 0
-    require(known, "not_evidence", "this is not the control database of governd")
-    check_pages(db, CONTROL_SCHEMAS)
-    findings = Findings()
-    with findings.section():
-        check_indexes(db)
-    if findings.problems and not findings.tampered:
-        findings.finish()  # it cannot be read, whatever else such a file seems to show
-    check_schema(db, CONTROL_SCHEMAS)
-    rows = stored_rows(db)
-    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall()
-    for act in acts:
-        with findings.section():
-            findings.problems += check_act(act, logs, rows, backup_time)
-    expected, behind = {}, set()
-    for workspace, log in logs.items():
-        if log is None:
-            continue
-        own = {name for name, row in rows.items() if workspace in (row.get("workspace_id"), row.get("id"))}
-        found = expected_rows(log, backup_time, len(log.hashes) - 1)
-        if any(row_problem(name, said, rows) for name, said in found.items()) or not own <= found.keys():
-            newer = again(workspace)
-            if newer and len(newer.hashes) > len(log.hashes):
-                found = expected_rows(newer, backup_time, len(log.hashes) - 1)
-        expected |= found
-        if backup_time is not None:
-            newest = expected_rows(log, None, len(log.hashes) - 1)
-            behind |= {name for name, said in newest.items() if row_problem(name, said, rows)}
-        for named, event in workspaces_named(log, backup_time):
-            words = f"workspaces {named}: nothing of it is there, and seq {event.seq} of {workspace} says that it was made"
-            if named not in logs and not again(named):  # one that was made meanwhile is there now
-                findings.problems.append(Tampered("workspace_missing", words, event.seq))
-    for name, said in expected.items():
-        problem = row_problem(name, said, rows)
-        if problem is not None:
-            findings.problems.append(problem)
-    left_out = 0
-    for (table, row, *_), columns in ((name, row) for name, row in rows.items() if name not in expected):
-        if table == "links" and (columns["kind"] != "invitation" or columns["created_by"] in ("cli", "system")):
-            continue  # no event records those of the operator
-        workspace = row if table == "workspaces" else columns["workspace_id"]
-        log = logs.get(workspace)
-        unread = workspace in logs or again(workspace)
-        if log is None and unread:
-            left_out += 1
-        else:
-            findings.problems.append(Tampered(f"{PREFIXES[table]}_added", f"{table} {row}: no event created this row"))
-    if behind:
-        words = (f"{len(behind)} rows are as they were before acts that the logs have since {backup_time} (created_at of manifest.json, "
-                 "which nobody signs): a backup copies control.db before the logs, so such acts are missing in it, or somebody put "
-                 "older rows back: restore the backup, which makes the acts again, and verify that")
-        findings.problems.append(Undetermined("copied_while_written", words))
-    findings.finish()
-    pruned = f", {left_out} rows whose log is missing or not intact" if left_out else ""
-    acts = sum(bool(event.changes) for log in logs.values() if log for event in beside_backup(log, backup_time))
-    lag = f". {acts} acts since {backup_time} may be missing in it" if backup_time is not None else ""
-    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
-
-
-def check_act(act, logs, rows, backup_time):
-    """An act that was decided: it is what its event says, and is finished here as the next start will. Until then, the
-    rows are as they were before it."""
-    workspace, event, changes = act
-    form = "pending_acts: a row does not have the form of an act"
-    try:
-        event, changes, log = load_json(event), load_json(changes), logs.get(workspace)
-        good = isinstance(event["id"], str) and isinstance(changes, list) and isinstance(log, (Log, type(None)))
-        good = good and all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], dict) for one in changes)
-        require(good, "act_changed", form)
-        recorded = next((one for one in log.control if one.id[18:] == event["id"][18:]), None) if log else None
-        if recorded is None:
-            return []  # without its event, an act is dropped
-        same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
-        require(same, "act_changed", f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says", recorded.seq)
-        before = dict(rows)
-        finish_act(rows, changes, workspace)
-        touched = [name for name, row in before.items() if rows.get(name) is not row]
-        own = all((before[name]["id"] if name[0] == "workspaces" else before[name]["workspace_id"]) == workspace for name in touched)
-        require(own, "act_changed", f"pending_acts {workspace}: the act changes rows that it cannot be about")
-        past = copy.copy(log)
-        past.control = [one for one in log.control if one.seq < recorded.seq]
-        earlier = expected_rows(past, backup_time, len(log.hashes) - 1)
-        problems = [row_problem(name, earlier[name], before) for name in touched if name in earlier]
-        return [problem for problem in problems if problem]
-    except (ValueError, KeyError, TypeError, AttributeError, Tampered) as problem:
-        raise (problem if getattr(problem, "code", "event_malformed") != "event_malformed" else Tampered("act_changed", form)) from None
-
-
-PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation", "passkeys": "passkey"}
-
-
-def row_problem(name, said, rows):
-    states, events = said
-    row, prefix = rows.get(name), PREFIXES[name[0]]
-    if not all(differs(state, row) for state in states):
-        return None
-    last = events[-1]
-    code = f"{prefix}_missing" if row is None else f"{prefix}_added"
-    if row is not None and any(state is not None for state in states):
-        wrong = min((wrong_columns(state, row) for state in states if state is not None), key=len)
-        code = "key_moved" if name[0] == "api_keys" and "workspace_id" in wrong else f"{prefix}_changed"
-    words = f"{name[0]} {name[1]} is not what the log says, last in seq {last.seq} ({last.operation}, {last.time})"
-    return Tampered(code, words, last.seq)
-
-
 def check_directory(root, trust):
-    """Every workspace of a data directory, and its control.db, which is read after them. Yields what is said of each."""
+    """What is found of every workspace of a data directory, the log of the installation first, which says which others there are.
+    installation.json is no evidence: it only tells where to look for that log."""
+    place = lambda workspace: root / "workspaces" / f"{workspace}.db"
     require((root / "workspaces").is_dir(), "not_evidence", "this directory is not a data directory of governd")
-    control = root / "control.db"
-    # Seals are read first: those of a workspace that is made meanwhile come after its file. Without a control database, it
-    # is no whole directory: somebody may have taken some of the files.
-    seals = os.listdir(root / "seals") if control.exists() and (root / "seals").exists() else []
-    ids = {name[:-4] for name in seals if re.fullmatch(r"ws_[0-9a-z]{26}\.log", name)}
-    ids |= {name[:-3] for name in os.listdir(root / "workspaces") if name.endswith(".db")}
-    known, is_copy = known_workspaces(control) if control.exists() else (set(), False)
-    ids |= known
-    require(ids, "not_evidence", "this data directory has no workspaces")
+    named, is_copy = read_pointer(root / "installation.json")
     # A node's copies are brought up to date one by one, when they are used; what has no copy is on the server.
     holds_copies = is_copy and not (root / "manifest.json").exists()
-    if holds_copies:
-        ids = {one for one in ids if (root / "workspaces" / f"{one}.db").exists()}
-    logs = {}
+    files = sorted(name[:-3] for name in os.listdir(root / "workspaces") if name.endswith(".db"))
+    installation = None if holds_copies else find_installation(named, files, place)
+    # Seals are read first: those of a workspace that is made meanwhile come after its file. Without the log of the
+    # installation, it is no whole directory: somebody may have taken some of the files.
+    seals = os.listdir(root / "seals") if installation is not None and (root / "seals").exists() else []
+    ids = {name[:-4] for name in seals if re.fullmatch(r"ws_[0-9a-z]{26}\.log", name)} | {*files}
+    logs, heads, found = {}, {}, {}
+    is_part = installation is None and not (root / "installation.json").exists()  # only some of the files
 
-    def read(workspace, trust):
-        found, path = [], root / "workspaces" / f"{workspace}.db"
-        require(path.exists(), "content_missing", "the data directory knows this workspace, but its file is missing")
-        said = check_workspace(path, trust, found, root / "seals" / f"{workspace}.log", workspace)
-        return said, found[0]
-
-    def again(workspace):
+    def read(workspace, trust, logs):
+        """Says what is found of a workspace. Its log is put into `logs`, also when something else is wrong with the file."""
+        own, path = [], place(workspace)
+        require(path.exists(), "workspace_missing", "the data directory knows this workspace, but its file is missing")
         try:
-            return read(workspace, Trust())[1]
-        except (Problem, Several, OSError, ValueError):
-            return None
+            return check_workspace(path, trust, own, root / "seals" / f"{workspace}.log", workspace, heads.get(workspace))
+        finally:
+            logs.update({workspace: log for log in own})
 
-    for workspace in sorted(ids, key=lambda one: (not (root / "workspaces" / f"{one}.db").exists(), one)):
-        def check_one():
-            explain_missing(root, workspace, logs.values())
-            said, logs[workspace] = read(workspace, trust)
-            return said if control.exists() else f"{said}. {WITHOUT_CONTROL}"
-        logs[workspace] = None
-        yield judge(root / "workspaces" / f"{workspace}.db", check_one, trust)
-    if control.exists():
-        def check_rows_of_control():
-            require(not holds_copies, "node_copies", COPIES)
-            with copied(control) as db:
-                return check_control(db, logs, read_backup_time(root / "manifest.json"), again)
-        yield judge(control, check_rows_of_control)
+    def check_one(workspace):
+        def check():
+            explain_missing(root, workspace, [log for one, log in logs.items() if found[one]["verdict"] == "verified"])
+            said = read(workspace, trust, logs)
+            return f"{said}. {WITHOUT_INSTALLATION}" if is_part else said
+        found[workspace] = judge(place(workspace), check, trust)
+
+    teller = None  # the log of the installation, if it holds
+    if installation is not None:
+        check_one(installation)
+        holds = found[installation]["verdict"] == "verified" and logs[installation].of_installation
+        teller = logs[installation] if holds else None
+    if teller is not None:
+        heads.update(teller.known_heads)
+        ids = (ids | teller.made.keys() | heads.keys()) - teller.deleted
+    require(ids or found, "not_evidence", "this data directory has no workspaces")
+    for workspace in sorted(ids - {installation}, key=lambda one: (not place(one).exists(), one)):
+        check_one(workspace)
+    if installation is None and not holds_copies and not is_part:
+        for workspace in filter(lambda one: place(one).exists(), found):
+            words = f"no log of the installation is here that says that {workspace} was made"
+            add_problem(found[workspace], Tampered("workspace_unknown", words))
+    if teller is not None:
+
+        def again():
+            newest = {}
+            with contextlib.suppress(Problem, Several, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+                read(installation, Trust(), newest)
+            return newest.get(installation, teller)
+
+        require_known({one: source for one, source in found.items() if one != installation and place(one).exists()}, logs, teller, again)
+    return [*found.values(), *([judge(root, lambda: require(False, "node_copies", COPIES), trust)] if holds_copies else [])]
+
+
+MAKING = {"workspace.create", "key.create", "installation.heads", "seal.rotate_key"}  # what making a workspace records, each once
+MADE_LATER = "it was made after the newest event of the log of the installation: copy the directory again, or use governd backup"
+MAKING_CUT_OFF = "it holds nothing but the making of a workspace, which the log of the installation does not name: start the daemon, which removes what was cut off"
+
+
+def is_making(log):
+    """Whether a log has nothing but the making of its workspace, so that nobody ever had its key."""
+    return len({*log.first_operations}) == len(log.hashes) and MAKING.issuperset(log.first_operations)
+
+
+def require_known(found, logs, teller, again):
+    """Says of each workspace that has a file whether the log of the installation names it. One that was made meanwhile is in that
+    log now, or was copied after it."""
+    is_named = lambda log, workspace: workspace in log.made or workspace in log.deleted
+    newest = teller if all(is_named(teller, one) for one in found) else again()
+    for workspace, source in found.items():
+        log = logs.get(workspace)
+        if not is_named(teller, workspace) and not is_named(newest, workspace):
+            is_later = log is not None and log.first_time > newest.last_time
+            if is_later or log is not None and is_making(log):
+                words = MADE_LATER if is_later else MAKING_CUT_OFF
+                if source["verdict"] == "verified":
+                    add_problem(source, Undetermined("copied_while_written", words))
+            else:
+                add_problem(source, Tampered("workspace_unknown", f"no log of the installation says that {workspace} was made"))
+        elif log is not None and teller.made.get(workspace, log.hashes[0]) != log.hashes[0]:
+            add_problem(source, Tampered("workspace_unknown", f"the log of the installation names another first event of {workspace}"))
 
 
 def explain_missing(root, workspace, logs):
@@ -3334,7 +3414,7 @@ def explain_missing(root, workspace, logs):
         return
     words = "its file is missing: the backup was made without it, as manifest.json says, which nobody signs"
     require(workspace not in left_out_of(root / "manifest.json"), "workspace_left_out", words)
-    restored = set().union(*(event.left_out for log in logs if log for event in log.control))
+    restored = set().union(*(left_out for log in logs for _, _, left_out in log.restores))
     words = "its file is missing: the backup that was restored lacked it, as a log.restore event says"
     require(workspace not in restored, "workspace_left_out", words)
 
@@ -3349,39 +3429,48 @@ def left_out_of(manifest):
         return set()
 
 
-def read_backup_time(manifest):
-    """When a backup began to be made; None for a directory that is none."""
-    if not manifest.exists():
+def read_pointer(path):
+    """Which workspace is the log of the installation, None where that is not said; and whether the files are copies of what is on
+    a server."""
+    try:
+        said = load_json((read_beside(path) or b"").decode())
+        named, engine = said["installation_id"], said["engine"]
+        good = re.fullmatch("ws_[0-7][0-9a-hjkmnp-tv-z]{25}", named) and engine in ("embedded", "libsql-server")
+        return (named, engine == "libsql-server") if good else (None, False)
+    except (OSError, ValueError, KeyError, TypeError, Problem):
+        return None, False
+
+
+def find_installation(named, files, place):
+    """The log of the installation: the one that installation.json names, or if that is gone or another file, the first file that looks
+    like it."""
+    if named in files and is_of_installation(place(named)) is not False:
+        return named
+    return next((one for one in files if is_of_installation(place(one))), None if named in files else named)
+
+
+def is_of_installation(path):
+    """Whether a file is the log of an installation, by its first event; None when it cannot be read."""
+    try:
+        with copied(path) as db:
+            ((first,),) = db.execute("SELECT CAST(body AS BLOB) FROM events WHERE seq = 0")
+            event = load_json(first)
+            return (event["operation"], event["actor"]) == ("workspace.create", "system")
+    except (Tampered, ValueError, KeyError, TypeError, RecursionError):
+        return False
+    except (Undetermined, OSError):
         return None
-    try:
-        said = load_json((read_beside(manifest) or b"").decode())
-    except (OSError, ValueError, RecursionError, Problem):
-        said = None
-    good = isinstance(said, dict) and said.get("format") == "governd.backup/1" and is_time(said.get("created_at"))
-    require(good, "evidence_unreadable", "manifest.json does not say when the backup was made")
-    return said["created_at"]
 
 
-def known_workspaces(control):
-    """The workspaces that control.db names, of which one may have no file, and whether it is a copy of one on a server."""
-    require_database(control)
-    try:
-        with copied(control) as db:
-            names = [name for (name,) in db.execute("SELECT id FROM workspaces")]
-            ((place,),) = db.execute("PRAGMA application_id")
-    except Undetermined:
-        return set(), False  # its own verification says why
-    return {name for name in names if isinstance(name, str) and re.fullmatch("ws_[0-9a-z]{26}", name)}, place != 0
+COPIES = "this is the data directory of a node, whose copies alone prove nothing about all workspaces"
+WITHOUT_INSTALLATION = "Not covered: the log of the installation is not part of this (which workspaces there are)"
 
 
-def require_database(path):
-    with path.open("rb") as file:
-        plain = file.read(16) in (b"SQLite format 3\0", b"")
-    require(plain, "evidence_unreadable", f"{path.name} is encrypted or damaged")
-
-
-COPIES = "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations"
-WITHOUT_CONTROL = "Not covered: control.db is not part of this (workspaces, keys, members, invitations)"
+def add_problem(source, problem):
+    """Adds a problem to what was found of a piece of evidence."""
+    source["problems"].append({"code": problem.code, "seq": problem.seq, "message": problem.message})
+    source["text"] = "; ".join(one["message"] for one in source["problems"])
+    source["verdict"] = "tampered" if isinstance(problem, Tampered) or source["verdict"] == "tampered" else "undetermined"
 
 
 def judge(path, check, trust=None):
@@ -3421,7 +3510,7 @@ def check_file(path, trust):
     # Encrypted databases have a part of the header in plain.
     require(data.startswith(b"SQLite format 3\0") or data[21:24] != b"@  ", "evidence_unreadable", "it is encrypted, or its beginning is damaged")
     if data.startswith(b"SQLite format 3\0"):
-        return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
+        return f"{check_workspace(path, trust)}. {WITHOUT_INSTALLATION}"
     text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
     if text.startswith("c2sp.org/tlog-proof@v1\n"):
         return check_receipt(data.decode(errors="replace"), trust)
@@ -3449,9 +3538,7 @@ def ask_for_seals(sources, workspaces, anchors):
     words = "the given seal belongs to another workspace, so it cannot be compared"
     for source in sources:
         if all(problem["code"] != "seal_missing" for problem in source["problems"]):
-            source["problems"].append({"code": "seal_missing", "seq": None, "message": words})
-            source["text"] = "; ".join(problem["message"] for problem in source["problems"])
-            source["verdict"] = "undetermined" if source["verdict"] == "verified" else source["verdict"]
+            add_problem(source, Undetermined("seal_missing", words))
 
 
 def main():

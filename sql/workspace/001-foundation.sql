@@ -10,6 +10,7 @@ CREATE TABLE head (
   one           INTEGER PRIMARY KEY CHECK (one = 1),
   workspace_id  TEXT    NOT NULL,  -- ws_…
   format        TEXT    NOT NULL,  -- of the events: governd.audit/1
+  vocabulary    INTEGER NOT NULL,  -- the greatest number that the log announces
   seq           INTEGER NOT NULL,  -- position of the newest event
   hash          TEXT    NOT NULL   -- its hash, hex
 ) STRICT;
@@ -29,8 +30,6 @@ CREATE TABLE events (
   result        TEXT    GENERATED ALWAYS AS (body ->> '$.result') VIRTUAL,
   timestamp     TEXT    GENERATED ALWAYS AS (body ->> '$.timestamp') VIRTUAL
 ) STRICT;
--- The workspace's own events by the random part of their ids, by which an act on the control database finds its event.
-CREATE UNIQUE INDEX events_by_random_part ON events (substr(id, 19)) WHERE agent_id IS NULL;
 -- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
 CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
 -- An agent's newest event of these states whether it is suspended.
@@ -134,6 +133,60 @@ CREATE TABLE answers (
 ) STRICT;
 CREATE UNIQUE INDEX answers_by_retry ON answers (retry);
 
+-- API keys, also those that have ended. Events state every column (log/row-effects.ts). A key itself is never stored: it
+-- is shown once, when it is made.
+CREATE TABLE keys (
+  id           TEXT    PRIMARY KEY,  -- key_…; the actor of what is done with it
+  digest       TEXT    NOT NULL,     -- SHA-256 of the key, hex
+  label        TEXT,                 -- for people; NULL when none was given
+  scope        TEXT    NOT NULL,     -- full, agent, auditor
+  agents       TEXT,                 -- JSON array of the agents that it is limited to; NULL is every agent
+  networks     TEXT,                 -- JSON array of the addresses and networks (CIDR) it works from; NULL is everywhere
+  expires_at   INTEGER,              -- from then on it is refused; NULL is never
+  created_seq  INTEGER NOT NULL,     -- the event that made it
+  ended_seq    INTEGER,              -- the event that revoked it; NULL while it is in force, or has expired
+  replaced_by  TEXT                  -- the successor of a rotated key
+) STRICT;
+CREATE UNIQUE INDEX keys_by_digest ON keys (digest);
+
+-- People who may use the workspace; in the log of the installation, its operators. Events state every column
+-- (log/row-effects.ts).
+CREATE TABLE members (
+  account_id  TEXT    PRIMARY KEY,  -- usr_…
+  role        TEXT    NOT NULL,     -- owner, member, auditor
+  issuer      TEXT,                 -- whose groups give the role; NULL when a person or the operator gave it
+  joined_seq  INTEGER NOT NULL,     -- the event with which the account joined
+  role_seq    INTEGER NOT NULL      -- the event that gave the role
+) STRICT;
+
+-- Invitations, also those that have ended. Events state every column. The link's token is shown once, when it is made.
+CREATE TABLE invitations (
+  id           TEXT    PRIMARY KEY,  -- inv_…
+  digest       TEXT    NOT NULL,     -- SHA-256 of the token, hex
+  role         TEXT    NOT NULL,     -- the role of the new member
+  label        TEXT,                 -- whom it is for, for people
+  expires_at   INTEGER NOT NULL,
+  created_seq  INTEGER NOT NULL,     -- the event that made it
+  ended_seq    INTEGER,              -- the event with which it was used or withdrawn; NULL while it is open, or has expired
+  used_by      TEXT                  -- the account that joined with it
+) STRICT;
+CREATE UNIQUE INDEX invitations_by_digest ON invitations (digest);
+CREATE INDEX invitations_open ON invitations (created_seq) WHERE ended_seq IS NULL;
+
+-- What events state of the workspace itself: one row.
+CREATE TABLE workspace (
+  id                   TEXT    PRIMARY KEY,  -- ws_…
+  second_factor_since  INTEGER,              -- since when members need a second factor to use it; NULL is never
+  -- In the log of the installation: 1: people sign in by the issuer only, 0: not, NULL: as the setting says.
+  issuer_only          INTEGER
+) STRICT;
+
+-- When each key was last used. Not evidence: it is written without an event, up to half a minute late.
+CREATE TABLE key_use (
+  id            TEXT    PRIMARY KEY,  -- of the key
+  last_used_at  INTEGER NOT NULL
+) STRICT;
+
 -- Receivers outside, to which the events of this workspace are delivered. Events state every column (log/row-effects.ts).
 CREATE TABLE sinks (
   id                  TEXT    PRIMARY KEY,  -- snk_…
@@ -150,6 +203,138 @@ CREATE TABLE sinks (
   client_certificate  TEXT,                 -- PEM
   secrets             TEXT    NOT NULL,     -- JSON, encrypted with keys/sinks.key: the client's key, token, signing keys
   salt                TEXT    NOT NULL      -- hex, 16 bytes
+) STRICT;
+
+-- The tables from here to `session_use` have rows in the log of the installation only. Events state their columns.
+
+-- The workspaces, also deleted ones, whose ids are never used again.
+CREATE TABLE workspaces (
+  id           TEXT    PRIMARY KEY,  -- ws_…; also the name of its file
+  name         TEXT    NOT NULL,     -- for people; need not be unique
+  genesis      TEXT    NOT NULL,     -- the hash of its first event, hex
+  founder      TEXT,                 -- the account that made it; NULL when the operator did
+  added_seq    INTEGER NOT NULL,     -- the event that says that it was made
+  deleted_seq  INTEGER               -- the event that says that it was deleted; NULL while it is there
+) STRICT;
+CREATE INDEX workspaces_by_founder ON workspaces (founder) WHERE founder IS NOT NULL;
+
+-- A person. Secrets that people or browsers hold (sessions, links, recovery codes) are long and random, and stored as SHA-256;
+-- a password is stored as an Argon2id string; an authenticator's secret is encrypted with keys/second-factor.key, since the
+-- codes are computed from it.
+CREATE TABLE accounts (
+  id                   TEXT    PRIMARY KEY,  -- usr_…; the actor of what is done with it
+  created_seq          INTEGER NOT NULL,     -- the event that made it
+  link_id              TEXT    UNIQUE,       -- the link or invitation that made it: none makes two; NULL without one
+  -- Bound by account_digest of the newest event that states it.
+  codes                TEXT    NOT NULL,     -- JSON: the SHA-256 of the recovery codes that are left, hex
+  email                TEXT    NOT NULL,     -- lower case; a name to sign in with, never written to
+  name                 TEXT    NOT NULL,     -- for people
+  password             TEXT    NOT NULL,     -- PHC string, Argon2id; '' when there is none
+  password_changed_at  INTEGER NOT NULL,
+  totp_secret          TEXT,                 -- encrypted; NULL when none was ever begun, or it was disabled
+  totp_since           INTEGER,              -- when it was confirmed; NULL before
+  totp_step            INTEGER NOT NULL,     -- time step of the last code taken: none works twice
+  salt                 TEXT    NOT NULL      -- hex, 16 bytes
+) STRICT;
+CREATE UNIQUE INDEX accounts_by_email ON accounts (email);
+
+-- Passkeys (WebAuthn): the private key stays in the authenticator.
+CREATE TABLE passkeys (
+  id             TEXT    PRIMARY KEY,      -- pky_…
+  account_id     TEXT    NOT NULL,
+  host           TEXT    NOT NULL,         -- the host name under which it was made, and works
+  created_seq    INTEGER NOT NULL,
+  used_seq       INTEGER,                  -- the newest sign-in with it
+  -- Bound by credential_digest.
+  counter        INTEGER NOT NULL,         -- of the last signature; 0 when the authenticator does not count
+  credential_id  TEXT    NOT NULL UNIQUE,  -- base64url
+  name           TEXT    NOT NULL,
+  public_key     TEXT    NOT NULL,         -- COSE key, base64url
+  salt           TEXT    NOT NULL
+) STRICT;
+CREATE INDEX passkeys_by_account ON passkeys (account_id);
+
+-- People who sign in by an OpenID issuer. Issuer and subject identify somebody; a mail address never does.
+CREATE TABLE identities (
+  id            TEXT    PRIMARY KEY,  -- idn_…
+  account_id    TEXT    NOT NULL,
+  linked_seq    INTEGER NOT NULL,
+  multi_factor  INTEGER NOT NULL,     -- 1: at the last sign-in, the issuer had asked for more than one factor
+  -- Bound by identity_digest.
+  issuer        TEXT    NOT NULL,
+  subject       TEXT    NOT NULL,
+  salt          TEXT    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX identities_by_subject ON identities (issuer, subject);
+CREATE UNIQUE INDEX identities_by_account ON identities (account_id, issuer);
+
+-- Links that work once, also those that have ended: to create an account, or to set a password.
+CREATE TABLE links (
+  id                  TEXT    PRIMARY KEY,  -- inv_…
+  digest              TEXT    NOT NULL,     -- SHA-256 of the token, hex
+  kind                TEXT    NOT NULL,     -- setup, reset
+  account_id          TEXT,                 -- of a reset
+  second_factor_ends  INTEGER NOT NULL,     -- 1: a reset that ends the second factor, too
+  expires_at          INTEGER NOT NULL,
+  created_seq         INTEGER NOT NULL,     -- the event that made it
+  ended_seq           INTEGER,              -- the event with which it was used or ended; NULL while it is open, or has expired
+  used_by             TEXT                  -- the account that used it
+) STRICT;
+CREATE UNIQUE INDEX links_by_digest ON links (digest);
+CREATE INDEX links_open ON links (created_seq) WHERE ended_seq IS NULL;
+
+-- An ended session has no row; one that has expired may have one.
+CREATE TABLE sessions (
+  id              TEXT    PRIMARY KEY,  -- ses_…
+  account_id      TEXT    NOT NULL,
+  created_seq     INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL,     -- whatever its use; an idle one ends before
+  second_factor   TEXT,                 -- with which it began: totp, recovery_code, passkey; NULL without one
+  -- Bound by session_digest.
+  address         TEXT    NOT NULL,     -- where it was begun from
+  digest          TEXT    NOT NULL,     -- SHA-256 of its cookie, hex
+  issuer_session  TEXT,                 -- at the issuer; '' when it named none, NULL when it began with a password
+  user_agent      TEXT    NOT NULL,     -- what it was begun with, shortened
+  salt            TEXT    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX sessions_by_digest ON sessions (digest);
+CREATE INDEX sessions_by_account ON sessions (account_id);
+
+-- When each session was last used. Not evidence: it is written without an event, up to half a minute late.
+CREATE TABLE session_use (
+  id            TEXT    PRIMARY KEY,  -- of the session
+  last_seen_at  INTEGER NOT NULL
+) STRICT;
+
+-- Where to find things, and which browsers are known. Not evidence either: what decides is in the workspaces' files.
+
+-- Which workspaces each account has ever joined. A row is made before the account joins.
+CREATE TABLE directory (
+  account_id    TEXT NOT NULL,
+  workspace_id  TEXT NOT NULL,
+  PRIMARY KEY (account_id, workspace_id)
+) STRICT;
+
+-- Which workspaces have sinks: it wakes the delivery up, which then reads the workspace's file. It follows the files, and a
+-- workspace that is opened with sinks is added again.
+CREATE TABLE sink_workspaces (
+  workspace_id  TEXT    PRIMARY KEY,
+  changes       INTEGER NOT NULL  -- counts up with every change of the workspace's sinks
+) STRICT;
+
+-- Browsers that signed in before; their failed attempts are counted separately.
+CREATE TABLE devices (
+  digest        TEXT    PRIMARY KEY,  -- of the browser's secret, SHA-256, hex
+  account_id    TEXT    NOT NULL,
+  last_used_at  INTEGER NOT NULL      -- ms since the Unix epoch
+) STRICT;
+
+-- In the log of the installation only: the head of each workspace, as the newest `installation.heads` states by their
+-- root.
+CREATE TABLE heads (
+  workspace_id  TEXT    PRIMARY KEY,  -- ws_…
+  size          INTEGER NOT NULL,     -- the number of its events
+  hash          TEXT    NOT NULL      -- of its last event, hex
 ) STRICT;
 
 -- How far each sink has come. Not evidence: the delivery writes it without an event.

@@ -1,13 +1,14 @@
 /**
  * Makes a backup: a copy of a data directory, while the daemon continues to write.
  *
- * Consistency: the control database is a snapshot from the start of the backup, and each workspace is a snapshot from
- * a later moment (no transaction spans two workspaces). So the backup holds every workspace that the control database
- * names. A workspace's seals are copied before its database, so no seal covers more than the copied log. The signing
- * key did not change between start and end.
+ * Consistency: the log of the installation is copied first, then each workspace, each as a
+ * snapshot of its own moment (no transaction spans two workspaces). So the backup holds every workspace that the copied log
+ * of the installation names, at or after its recorded head. A workspace's seals are copied before its database, so no seal covers more
+ * than the copied log. Between start and end, no workspace was deleted, and the signing key did not change.
  */
 import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   type DataDirectory,
   dataDirectory,
@@ -15,20 +16,22 @@ import {
   presentWorkspaces,
   workspaceFile,
 } from "../core/datadir/layout.ts";
+import { type Pointer, readPointer, writePointer } from "../core/datadir/pointer.ts";
 import { PRIVATE_DIRECTORY_MODE, removedOnSignal, replaceFile } from "../core/datadir/private-files.ts";
 import { WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
-import { isDamage } from "../store/damage.ts";
-import { EncryptionMismatch } from "../store/encryption.ts";
-import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
+import { missingPointer, openInstallationFile } from "../ops/directory/installation.ts";
+import { openLog } from "../ops/directory/journal.ts";
+import { listDeleted } from "../ops/directory/workspaces.ts";
+import { fileState, isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
 import { Destination, noRoom } from "./destination.ts";
 import { areKeysAsCopied, copyKeyFiles, digestOfFile, sizeOf } from "./files.ts";
-import { BACKUP_FORMAT, CONTROL_PATH, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
+import { BACKUP_FORMAT, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
-import { damagedControl, readControlCopy } from "./verify-copy.ts";
+import { readInstallationCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
 interface BackupRequest {
@@ -89,10 +92,18 @@ async function fill(
   const newest = destination.list().at(-1);
   const previous = newest === undefined ? null : PreviousBackup.read(join(destination.path, newest));
   const keyFiles = copyKeyFiles(source, target);
-  const control = copyControl(source, target);
-  const ids = [...new Set([...control.workspaceIds, ...presentWorkspaces(source)])].sort();
-  destination.requireRoom(roomFor(ids, source, previous, clock));
-  const copied = await copyAll({ source, target, previous, clock }, ids, control.workspaceIds, request);
+  const pointer = readPointer(source);
+  if (pointer === null) throw missingPointer(source);
+  const { installation_id: installation } = pointer;
+  // Says what is wrong with it, before anything is copied.
+  openInstallationFile(source, installation).close();
+  const listed = () => presentWorkspaces(source);
+  destination.requireRoom(roomFor(listed(), source, previous, clock));
+  const parts = { source, target, previous, clock };
+  const copied = await copyAll(parts, installation, request);
+  if (!isDeepStrictEqual(deletedIn(source, installation), copied.deleted)) {
+    throw new Failure("busy", "A workspace was deleted during the backup, so the backup was discarded. Run it again.");
+  }
   if (!areKeysAsCopied(source, keyFiles)) {
     throw new Failure("busy", "The sealing key changed during the backup, so the backup was discarded. Run it again.");
   }
@@ -102,60 +113,66 @@ async function fill(
     governd: VERSION,
     created_at: createdAt,
     completed_at: new Date(clock()).toISOString(),
-    schema: { control: control.schema, workspace: WORKSPACE_SCHEMA },
+    schema: WORKSPACE_SCHEMA,
     has_seal_key: keyFiles.some(({ path }) => path === "keys/seal.key"),
     workspaces: copied.workspaces,
     left_out: copied.left_out,
-    files: [control.file, ...keyFiles, ...copied.files],
+    files: [copyPointer(target, pointer), ...keyFiles, ...copied.files],
   };
   return { manifest, linked: copied.linked };
 }
 
-/**
- * Copies the control database and verifies the copy.
- * @throws {Failure} `backup_unusable` when it is damaged, `newer_database` when a newer governd wrote it
- */
-function copyControl(source: DataDirectory, target: DataDirectory) {
-  try {
-    copyDatabase(source.control, target.control, source.encryptionKey);
-  } catch (error) {
-    if (error instanceof EncryptionMismatch || !isDamage(error)) throw error;
-    throw damagedControl(source.control, "it cannot be read completely");
-  }
-  const content = readControlCopy(target, source.control);
-  const file: ManifestFile = { path: CONTROL_PATH, ...digestOfFile(target.control), source_state: null };
-  return { ...content, file };
+/** Writes the pointer of the copy. */
+function copyPointer(target: DataDirectory, pointer: Pointer): ManifestFile {
+  writePointer(target, pointer);
+  return { path: basename(target.pointer), ...digestOfFile(target.pointer), source_state: null };
 }
 
-type Copied = Pick<Manifest, "workspaces" | "left_out" | "files"> & { linked: number };
+type Copied = Pick<Manifest, "workspaces" | "left_out" | "files"> & { linked: number; deleted: string[] };
 
 async function copyAll(
   parts: CopyParts,
-  ids: readonly string[],
-  named: readonly string[],
+  installation: string,
   { onProgress = () => {} }: BackupRequest,
 ): Promise<Copied> {
-  const known = new Set(named);
-  const total = ids.reduce((sum, id) => sum + databaseSize(parts.source, id), 0);
-  const copied: Copied = { workspaces: [], left_out: [], files: [], linked: 0 };
+  const { source } = parts;
+  const copied: Copied = { workspaces: [], left_out: [], files: [], linked: 0, deleted: [] };
   let done = 0;
-  for (const id of ids) {
-    const size = databaseSize(parts.source, id);
+  let total = presentWorkspaces(source).reduce((sum, id) => sum + databaseSize(source, id), 0);
+  const copy = async (id: string): Promise<boolean> => {
+    const size = databaseSize(source, id);
+    total = Math.max(total, done + size);
     const onVerified = (checked: number, events: number) =>
       onProgress(done + Math.floor((size * checked) / Math.max(1, events)), total);
     const outcome = await copyWorkspace({ ...parts, onVerified }, id);
     done += size;
     await onProgress(done, total);
-    if (outcome.left === null) {
-      copied.workspaces.push(outcome.workspace);
-      copied.files.push(...outcome.files);
-      copied.linked += outcome.linked;
-    } else if (known.has(id)) {
-      // A file that the control database does not name belongs to a workspace that is being created.
+    if (outcome.left !== null) {
       copied.left_out.push({ workspace_id: id, reason: outcome.left });
+      return false;
     }
+    copied.workspaces.push(outcome.workspace);
+    copied.files.push(...outcome.files);
+    copied.linked += outcome.linked;
+    return true;
+  };
+  if (!(await copy(installation))) {
+    throw new Failure(
+      "backup_unusable",
+      `The log of the installation ${installation} is damaged, so nothing says which workspaces there are. Restore it from a backup.`,
+    );
   }
+  const { workspaceIds, deleted } = readInstallationCopy(parts.target, installation);
+  copied.deleted = deleted;
+  for (const id of workspaceIds.filter((one) => one !== installation).sort()) await copy(id);
+  copied.workspaces.sort((a, b) => (a.workspace_id < b.workspace_id ? -1 : 1));
   return copied;
+}
+
+/** Returns the ids of the workspaces that were deleted until now. */
+function deletedIn(source: DataDirectory, installation: string): string[] {
+  using connection = openLog(source, installation);
+  return listDeleted(connection);
 }
 
 /** Returns an upper bound for the size of the copies, bytes. */

@@ -9,19 +9,17 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { Failure, orNull as orNullOn, systemReason } from "../failure.ts";
 import { parseStrictJson } from "../log/json-scan.ts";
-import { Hash, orNull } from "../schemas.ts";
+import { Hash, orNull, StoredWorkspaceId } from "../schemas.ts";
 
 /** The name of the manifest format. */
 export const BACKUP_FORMAT = "governd.backup/1";
 export const MANIFEST_FILE = "manifest.json";
-export const CONTROL_PATH = "control.db";
 
 /** The paths of files in a backup, relative and with `/`. A manifest must not have any other path. */
 const FILE_PATH =
-  /^(?:control\.db|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
+  /^(?:installation\.json|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
 
 const Moment = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
-const Id = Type.String({ pattern: "^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$" });
 const Count = Type.Integer({ minimum: 0 });
 
 const ManifestFile = Type.Object({
@@ -33,7 +31,7 @@ const ManifestFile = Type.Object({
 });
 
 const ManifestWorkspace = Type.Object({
-  workspace_id: Id,
+  workspace_id: StoredWorkspaceId,
   /** The last event and its hash. */
   head_seq: Count,
   head_hash: Hash,
@@ -45,16 +43,16 @@ const Manifest = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
   governd: Type.String(),
   /**
-   * When copying started and ended. The control database is from the start, each workspace from a moment in between.
+   * When copying started and ended. The log of the installation is from the start, each workspace from a moment in between.
    */
   created_at: Moment,
   completed_at: Moment,
-  schema: Type.Object({ control: Count, workspace: Count }),
+  schema: Count,
   /** False when the signing key is kept outside the data directory. */
   has_seal_key: Type.Boolean(),
   workspaces: Type.Array(ManifestWorkspace),
   /** Workspaces that the backup lacks, and why. */
-  left_out: Type.Array(Type.Object({ workspace_id: Id, reason: Type.String() })),
+  left_out: Type.Array(Type.Object({ workspace_id: StoredWorkspaceId, reason: Type.String() })),
   files: Type.Array(ManifestFile),
 });
 

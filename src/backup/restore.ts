@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { type DataDirectory, dataDirectory, foldersOf, sealFile, workspaceFile } from "../core/datadir/layout.ts";
 import { lockDataDirectory } from "../core/datadir/lock.ts";
 import { isEmptyDirectory } from "../core/datadir/open.ts";
+import { readPointer, writePointer } from "../core/datadir/pointer.ts";
 import {
   createPrivateFile,
   makePrivateDirectory,
@@ -14,28 +15,29 @@ import {
   removedOnSignal,
 } from "../core/datadir/private-files.ts";
 import { sealKeySource } from "../core/datadir/seal-key.ts";
+import { hasTotp, listAccounts } from "../core/rows/access/accounts.ts";
 import { readHead } from "../core/writer/head.ts";
 import type { WorkspaceWriter } from "../core/writer/perform.ts";
+import { NO_SITE } from "../core/writer/site.ts";
 import { asFailure, Failure } from "../failure.ts";
 import { type Clock, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { formatVerifierKey } from "../log/note.ts";
-import { restoredControlDetails } from "../log/restores.ts";
 import { LOG_RESTORE } from "../log/seal.ts";
-import { cliPrincipal, sealNow, withWriter } from "../ops/directory/journal.ts";
+import { cliPrincipal, openLog, sealNow, withWriter } from "../ops/directory/journal.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { EMBEDDED, locationOf, markEmbedded } from "../store/location.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
-import type { ControlLog } from "../verify/control/events.ts";
 import { listBackups } from "./destination.ts";
 import { epochNumber, KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
-import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
-import type { ReappliedRow } from "./reapply.ts";
-import { finishControl, planControl } from "./restored-control.ts";
-import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
+import { finishInstallation } from "./finish-installation.ts";
+import { readLater } from "./later.ts";
+import { type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
+import { applyToFile, type Decided, decideRights, type Rights, type RightsRequest } from "./rights.ts";
+import { readInstallationCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
 export interface RestoreRequest {
@@ -49,6 +51,7 @@ export interface RestoreRequest {
   sealKey: string | null;
   /** Whether to restore a backup that lacks workspaces. */
   partial: boolean;
+  rights: RightsRequest;
   /** Sources of the lost directory's seals: that directory itself, or seal files that were kept elsewhere. */
   seals?: readonly string[];
   clock: Clock;
@@ -68,6 +71,8 @@ export interface Restored {
   unsealed: { workspace_id: string; reason: string }[];
   ended_sessions: number;
   ended_links: number;
+  /** What was made of the keys and memberships of each workspace. */
+  rights: { workspace_id: string; rights: Rights }[];
   /** Files of `seals` that end inside a seal, which was not used. */
   seals_cut_off: string[];
   /**
@@ -77,10 +82,6 @@ export interface Restored {
   accounts: number;
   accounts_with_second_factor: number;
   account_ids: { id: string; second_factor: boolean }[];
-  /** Rows of the control database that differed from what the logs state, and were corrected. */
-  reapplied: ReappliedRow[];
-  /** Rows that the logs state, but that could not be made. */
-  rows_left_out: { workspace_id: string; table: string; id: string }[];
 }
 
 /** The epoch that a restore began in a workspace's log. */
@@ -106,7 +107,11 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const made = () => (existed ? entriesOf(target.root) : [target.root]);
   using _cleaner = removedOnSignal(made);
   try {
-    return await restoreInto(target, backup, read, { ...request, kept });
+    const { encryptionKey = null, rights } = request;
+    const { workspaces } = read.manifest;
+    const later = await readLater(rights.later, workspaces, encryptionKey);
+    const decided = await decideRights({ path: backup, workspaces, encryptionKey }, later, rights.otherwise);
+    return await restoreInto(target, backup, read, { ...request, kept, decided });
   } catch (error) {
     for (const path of made()) rmSync(path, { recursive: true, force: true });
     throw explained(error, target.root);
@@ -144,7 +149,7 @@ async function restoreInto(
   target: DataDirectory,
   backup: string,
   { manifest, digest }: ReadManifest,
-  request: RestoreRequest & { kept: KeptSeals },
+  request: RestoreRequest & { kept: KeptSeals; decided: ReadonlyMap<string, Decided> },
 ): Promise<Restored> {
   const { clock, random = new RandomPool(), onProgress = () => {} } = request;
   makePrivateDirectory(target.root);
@@ -162,49 +167,68 @@ async function restoreInto(
     copyBack(backup, target, file);
     await onDone(file.size);
   }
-  const logs = await verifyAll(target, backup, manifest, onDone);
+  const installation = await verifyAll(target, backup, manifest, onDone);
   // Files of a node on a libSQL server are copies. They are now the databases.
-  for (const path of [target.control, ...manifest.workspaces.map((one) => workspaceFile(target, one.workspace_id))]) {
-    using database = openConnection(path, { encryptionKey: target.encryptionKey });
+  for (const { workspace_id } of manifest.workspaces) {
+    using database = openConnection(workspaceFile(target, workspace_id), { encryptionKey: target.encryptionKey });
     if (locationOf(database) !== EMBEDDED) markEmbedded(database);
   }
-  const revokedAt = clock();
-  const { plan, installation } = await planControl(target, logs);
-  // Only the log of the installation knows all workspaces.
-  const tellers = new Set(plan.leftOut.has(installation) ? [installation] : plan.leftOut.keys());
+  writePointer(target, { installation_id: installation, engine: "embedded" });
+  const accounts = await accountsIn(target, installation);
+  const known = new Set(accounts.map(({ id }) => id));
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, request.sealKey);
+  const site = { ...NO_SITE, sinkKey: target.sinkKey };
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
-  for (const [workspace_id, rowsLeftOut] of plan.leftOut) {
-    const workspacesLeftOut = tellers.has(workspace_id) ? manifest.left_out.map((one) => one.workspace_id) : [];
-    const control = restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut, workspacesLeftOut });
-    const details = { ...backupOf, ...control };
+  const ended = { ended_sessions: 0, ended_links: 0 };
+  const restored = manifest.workspaces.map((one) => one.workspace_id).filter((id) => request.decided.has(id));
+  // Only the log of the installation knows all workspaces.
+  const leftOut = manifest.left_out.map((one) => one.workspace_id);
+  for (const workspace_id of restored) {
+    const lacking = workspace_id === installation && leftOut.length > 0 ? { workspaces_left_out: leftOut } : {};
+    const decided = request.decided.get(workspace_id) as Decided;
+    const details = { ...backupOf, ...lacking, ...rightsDetails(decided) };
     const number = epochNumber(clock(), random);
     const seals = { number, kept: request.kept, sealFile: sealFile(target, workspace_id) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
       epochs.push(await beginEpoch(writer, connection, details, seals));
+      const { sessions, links } = await applyToFile(writer, connection, decided, { nowMs: clock(), accounts: known });
+      ended.ended_sessions += sessions;
+      ended.ended_links += links;
       return await sealNow(writer);
     };
-    const reason = await withWriter(target, key, workspace_id, begin, { clock });
+    const reason = await withWriter(target, key, workspace_id, begin, { clock, site: () => site });
     if (reason !== null) unsealed.push({ workspace_id, reason });
   }
-  const { reapplied, ...ended } = await finishControl(target, plan, revokedAt);
+  await finishInstallation(target, { key, clock });
   for (const path of foldersOf(target)) syncDirectory(path);
   rmSync(target.unfinished);
   syncDirectory(target.root);
   return {
     data_dir: target.root,
     backup_created_at: manifest.created_at,
-    workspaces: plan.leftOut.size,
+    workspaces: restored.length,
     left_out: manifest.left_out,
     epochs,
     unsealed,
     seals_cut_off: [...request.kept.cutOff],
     ...ended,
-    reapplied,
-    rows_left_out: [...plan.leftOut].flatMap(([workspace_id, rows]) => rows.map((row) => ({ workspace_id, ...row }))),
+    accounts: accounts.length,
+    accounts_with_second_factor: accounts.filter((one) => one.second_factor).length,
+    account_ids: accounts,
+    rights: [...request.decided].map(([workspace_id, { rights }]) => ({ workspace_id, rights })),
   };
+}
+
+/** Returns the members of `log.restore` that say what became of the rights in the copy. */
+const rightsDetails = ({ rights, later }: Decided) => ({ rights, later: later && { ...later.head } });
+
+/** Returns the accounts of the backup, and whether each has an authenticator. */
+async function accountsIn(target: DataDirectory, installation: string): Promise<Restored["account_ids"]> {
+  if (!existsSync(workspaceFile(target, installation))) return [];
+  using connection = openLog(target, installation);
+  return (await listAccounts(connection)).map((account) => ({ id: account.id, second_factor: hasTotp(account) }));
 }
 
 function copyBack(backup: string, target: DataDirectory, file: ManifestFile): void {
@@ -222,19 +246,15 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
   throw new Failure("backup_unusable", damaged("differs from what was backed up"));
 }
 
-/** Returns what the logs state about the control database. @throws {Failure} `backup_unusable` or `newer_database` */
+/** Returns the id of the installation. @throws {Failure} `backup_unusable` or `newer_database` */
 async function verifyAll(
   target: DataDirectory,
   backup: string,
   manifest: ReadManifest["manifest"],
   onDone: (bytes: number) => void | Promise<void>,
-): Promise<ControlLog[]> {
-  const logs: ControlLog[] = [];
+): Promise<string> {
   const sizes = new Map(manifest.files.map(({ path, size }) => [path, size]));
-  const control = readControlCopy(target, join(backup, CONTROL_PATH));
-  const held = new Set([...manifest.workspaces, ...manifest.left_out].map(({ workspace_id: id }) => id));
-  const missing = control.workspaceIds.find((id) => !held.has(id));
-  if (missing !== undefined) throw notGood(backup, `${missing} is missing`);
+  const installation = readPointer(target)?.installation_id;
   for (const { workspace_id: workspaceId, head_seq: seq, head_hash: hash } of manifest.workspaces) {
     if (!existsSync(workspaceFile(target, workspaceId))) throw notGood(backup, `${workspaceId} is missing`);
     const verdict = await verifyWorkspaceCopy(target, workspaceId);
@@ -242,10 +262,15 @@ async function verifyAll(
     if (verdict.workspace.head_seq !== seq || verdict.workspace.head_hash !== hash) {
       throw notGood(backup, `${workspaceId} does not end with the event that the manifest names`);
     }
-    logs.push(verdict.controlLog);
     await onDone(sizes.get(workspacePath(workspaceId)) ?? 0);
   }
-  return logs;
+  if (installation === undefined || !existsSync(workspaceFile(target, installation))) {
+    throw notGood(backup, "the log of the installation is missing");
+  }
+  const held = new Set([...manifest.workspaces, ...manifest.left_out].map(({ workspace_id: id }) => id));
+  const missing = readInstallationCopy(target, installation).workspaceIds.find((id) => !held.has(id));
+  if (missing !== undefined) throw notGood(backup, `${missing} is missing`);
+  return installation;
 }
 
 const notGood = (backup: string, reason: string) =>

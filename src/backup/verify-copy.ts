@@ -1,51 +1,28 @@
-/**
- * Verifies copies of databases: the control database, and the complete log of a workspace. Nobody may write to them.
- */
+/** Verifies copies of workspaces: the complete log, with its seals and rows. Nobody may write to them. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type DataDirectory, sealFile, workspaceFile } from "../core/datadir/layout.ts";
 import { readHead } from "../core/writer/head.ts";
-import { Failure } from "../failure.ts";
-import { CONTROL_SCHEMA, unknownSchema } from "../ops/directory/database.ts";
-import { listLogs } from "../ops/directory/workspaces.ts";
+import { listDeleted, listLogIds } from "../ops/directory/workspaces.ts";
 import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
-import { otherGovernd, schemaVersion, UnknownSchema } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
-import type { ControlLog } from "../verify/control/events.ts";
 import { verifyDatabaseFile } from "../verify/sources.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 
-/**
- * Verifies the copy of the control database in `directory` and returns its content.
- * @param name its name in error messages
- * @throws {Failure} `backup_unusable`, `newer_database`, `data_directory_unusable` when a build from before 0.1.0 wrote it
- */
-export function readControlCopy(
-  { control, encryptionKey }: DataDirectory,
-  name: string,
-): { schema: number; workspaceIds: string[] } {
-  const damage = structureProblem(control, encryptionKey);
-  if (damage !== null) throw damagedControl(name, damage);
-  using connection = openConnection(control, { immutable: true, encryptionKey });
-  const schema = schemaVersion(connection);
-  if (otherGovernd(schema, CONTROL_SCHEMA) !== null) {
-    throw unknownSchema(name, new UnknownSchema(schema, CONTROL_SCHEMA));
-  }
-  if (schema === 0) throw damagedControl(name, "it is empty");
-  return { schema, workspaceIds: listLogs(connection).map(({ id }) => id) };
-}
-
-export function damagedControl(name: string, reason: string): Failure {
-  const advice = "Restore the last good backup with `governd restore`.";
-  return new Failure("backup_unusable", `${name} is damaged (${reason}). ${advice}`);
+/** Returns the workspaces that the copy of the file of the installation names, and those that it says were deleted. */
+export function readInstallationCopy(
+  directory: DataDirectory,
+  installation: string,
+): { workspaceIds: string[]; deleted: string[] } {
+  const { encryptionKey } = directory;
+  using connection = openConnection(workspaceFile(directory, installation), { immutable: true, encryptionKey });
+  return { workspaceIds: listLogIds(connection), deleted: listDeleted(connection) };
 }
 
 /** The content of a good copy, or why the copy is not good. */
-type CopyVerdict =
-  | { good: true; workspace: ManifestWorkspace; controlLog: ControlLog }
-  | { good: false; reason: string };
+type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
 
 /** Verifies the copy of a workspace in `directory`: `PRAGMA integrity_check`, then its log, seals and stored rows. */
 export async function verifyWorkspaceCopy(
@@ -58,7 +35,7 @@ export async function verifyWorkspaceCopy(
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) return { good: false, reason: damage };
   const seals = sealFile(directory, workspaceId);
-  const { report, verdict, controlLog } = await verifyDatabaseFile(
+  const { report, verdict } = await verifyDatabaseFile(
     { path, immutable: true },
     {
       path,
@@ -69,7 +46,7 @@ export async function verifyWorkspaceCopy(
       threads: { count: availableParallelism() },
     },
   );
-  if (verdict !== "verified" || !controlLog) {
+  if (verdict !== "verified") {
     const [first] = report.problems;
     const place = first?.seq == null ? "" : ` at event ${first.seq}`;
     return { good: false, reason: `${first?.code ?? "it does not verify"}${place}: ${first?.message ?? ""}` };
@@ -77,7 +54,7 @@ export async function verifyWorkspaceCopy(
   using connection = openConnection(path, { immutable: true, encryptionKey });
   const { seq: head_seq, hash: head_hash } = readHead(connection);
   const { sealed_through } = report;
-  return { good: true, workspace: { workspace_id: workspaceId, head_seq, head_hash, sealed_through }, controlLog };
+  return { good: true, workspace: { workspace_id: workspaceId, head_seq, head_hash, sealed_through } };
 }
 
 /** Returns what is wrong with the structure of a database file, or null. */

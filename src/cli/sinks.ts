@@ -4,27 +4,30 @@
  */
 import { readFileSync } from "node:fs";
 import { Validator } from "../api/validate.ts";
-import { type DataDirectory, workspaceFile } from "../core/datadir/layout.ts";
 import { sealKeySource } from "../core/datadir/seal-key.ts";
-import { wholeText } from "../core/long-text.ts";
-import { openWorkspaceReader } from "../core/writer/file.ts";
 import type { Job } from "../core/writer/job.ts";
 import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { Failure } from "../failure.ts";
 import { listSinks } from "../follow/sinks/stored.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { OperationInputs } from "../operations.ts";
-import { ControlDatabase } from "../ops/directory/database.ts";
-import { requireWorkspaceFile, withWriter } from "../ops/directory/journal.ts";
-import { noteSinks, sinkWorkspaces } from "../ops/directory/sink-index.ts";
-import { requireWorkspace } from "../ops/directory/workspaces.ts";
+import { sinkWorkspaces } from "../ops/directory/directory.ts";
+import { Installation } from "../ops/directory/installation.ts";
+import { fileJournal, withWriter } from "../ops/directory/journal.ts";
 import { askedOf, requestOf } from "../ops/sinks/asked.ts";
 import { ChangedSink, NewSink } from "../ops/sinks/schema.ts";
 import { shownWithLag } from "../ops/sinks/shown.ts";
 import { jobOf, lookOf } from "../serve/threads/registry.ts";
 import { sinkPlaces } from "../sink.ts";
 import type { Reader } from "../store/transaction.ts";
-import { consult, dataDirectoryOf, performSealed } from "./data-directory.ts";
+import {
+  bodyOf,
+  consultInstallation,
+  dataDirectoryOf,
+  performSealed,
+  readWorkspace,
+  requireNamedWorkspace,
+} from "./data-directory.ts";
 import type { Session } from "./session.ts";
 
 /** The options that describe a sink. */
@@ -56,7 +59,7 @@ export async function shownSinks(options: object, which: { id: string } | { work
   const { directory } = dataDirectoryOf(options);
   const found: Shown[] = [];
   for (const workspaceId of await workspacesOf(options, which)) {
-    await reading(directory, workspaceId, async (reader) => {
+    await readWorkspace(directory, workspaceId, async (reader) => {
       const sinks = (await listSinks(reader)).filter(({ id }) => !("id" in which) || id === which.id);
       for (const sink of sinks) found.push({ ...(await shownWithLag(reader, sink)), workspace_id: workspaceId });
     });
@@ -68,7 +71,7 @@ export async function shownSinks(options: object, which: { id: string } | { work
 /** Makes a sink. @throws {Failure} when the options are not valid */
 export async function newSink(session: Session, options: SinkOptions): Promise<Changed> {
   const workspaceId = options.workspace as string;
-  await consult(options, ({ connection }) => requireWorkspace(connection, workspaceId));
+  await requireNamedWorkspace(options, workspaceId);
   const { type, url, start } = options;
   const from = start === undefined ? {} : { start: /^\d{1,15}$/.test(start) ? Number(start) : start };
   const members = { ...(type && { type }), ...(url && { url }), ...from, ...membersOf(options, {}) };
@@ -111,22 +114,12 @@ const workspaceOf = async (options: object, id: string): Promise<string> =>
   ((await shownSinks(options, { id }))[0] as Shown).workspace_id;
 
 /** Returns the workspaces in which to look for sinks. */
-const workspacesOf = (options: object, which: { id: string } | { workspaceId: string | undefined }) =>
-  consult(options, ({ connection }) => {
-    const workspaceId = "id" in which ? undefined : which.workspaceId;
-    if (workspaceId === undefined) return [...sinkWorkspaces(connection).keys()];
-    requireWorkspace(connection, workspaceId);
-    return [workspaceId];
-  });
-
-/** Reads a workspace: its file, or what is on the libSQL server. */
-async function reading(directory: DataDirectory, workspaceId: string, work: (reader: Reader) => Promise<void>) {
-  if (directory.server !== null) {
-    return await withWriter(directory, sealKeySource(directory, null), workspaceId, (_, reader) => work(reader));
-  }
-  requireWorkspaceFile(directory, workspaceId);
-  using connection = openWorkspaceReader(workspaceFile(directory, workspaceId), workspaceId, directory.encryptionKey);
-  await work(connection);
+async function workspacesOf(options: object, which: { id: string } | { workspaceId: string | undefined }) {
+  const workspaceId = "id" in which ? undefined : which.workspaceId;
+  if (workspaceId === undefined)
+    return await consultInstallation(options, (connection) => [...sinkWorkspaces(connection).keys()], []);
+  await requireNamedWorkspace(options, workspaceId);
+  return [workspaceId];
 }
 
 type SinkOperation = "sink.create" | "sink.change" | "sink.rotate" | "sink.remove" | "sink.test";
@@ -142,18 +135,16 @@ async function performed<N extends SinkOperation>(
   const { settings, directory } = dataDirectoryOf(options);
   const work = async (writer: WorkspaceWriter, reader: Reader) => {
     const reply = await performSealed(session, writer, { operation: name, run: runOf(name, input) });
-    return { answer: reply?.answer, some: (await listSinks(reader)).length > 0 };
+    return { reply, some: (await listSinks(reader)).length > 0 };
   };
   const site = { sinkKey: directory.sinkKey, places: sinkPlaces(settings) };
-  const { answer, some } = await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work, {
-    site: () => site,
-  });
+  const key = sealKeySource(directory, settings.seal_key);
+  const { reply, some } = await withWriter(directory, key, workspaceId, work, { site: () => site });
   // A running daemon learns of it.
-  using control = await ControlDatabase.openShared(directory, () => {});
-  await noteSinks(control, workspaceId, some);
-  if (answer?.kind === "json") return JSON.parse(wholeText(answer.body));
-  if (answer?.kind !== "problem") throw new Error(`${name} has no answer`);
-  throw new Failure(answer.code === "unavailable" ? "busy" : "usage", answer.detail);
+  using installation = await Installation.open(directory);
+  await fileJournal(directory, { key }).note(installation.id, { kind: "sinks", workspaceId, some });
+  await installation.changed();
+  return bodyOf(reply);
 }
 
 /** Returns what performs an operation: of one that looks first, the look is within the transaction. */
@@ -161,7 +152,7 @@ function runOf<N extends SinkOperation>(name: N, input: OperationInputs[N]): Job
   if (name !== "sink.test") return (...given) => jobOf({ name, input, principal: given[1].principal }).run(...given);
   return async (reader, context) => {
     // Only searches and verifications use the rest.
-    const rest = { indexes: undefined as never, queryEmbedder: null, openControl: null };
+    const rest = { indexes: undefined as never, queryEmbedder: null };
     const found = (await lookOf(name)(reader, { ...context, ...rest }, input)) as JsonValue;
     return await jobOf({ name, input, principal: context.principal }, found).run(reader, context);
   };

@@ -6,10 +6,8 @@
  * has held.
  */
 
-import { NotCommitted } from "../core/writer/storage-failure.ts";
 import type { Connection } from "../store/connection.ts";
 import { otherGovernd } from "../store/migrate.ts";
-import { transact } from "../store/transaction.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
 import { COMMITS_TABLE, type CommitState, EVERYTHING } from "./commits.ts";
 import { CopyFailed, CopyMoved, NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";
@@ -28,19 +26,18 @@ const KEYS_AT_ONCE = 1_000;
 const COMMITS_AT_ONCE = 500;
 /** A copy that lacks at least this many commits is brought up to date from a replica, if there is one. */
 const FAR = 100;
-/** How often a change is tried when other nodes change the same database at the same time. */
-const MOST_RACES = 20;
 /** The value of `PRAGMA synchronous` with which a commit waits for the disk. */
 const FULL = 2;
 /** How long the server may take for a page of rows, ms. */
 const PAGE_DEADLINE_MS = 30_000;
 
+/** The table to which rows are appended by position: the events. */
+const LOG = "events";
+
 /** What the guard of a commit depends on. */
-export interface CopyOptions {
+interface CopyOptions {
   /** The version of the schema, which nodes of an older version do not write to. */
   format: number;
-  /** The table to which rows are appended by position; null when there is none. */
-  log: string | null;
   /** Brings the namespace to the schema of `format` when it has an older one. */
   upgrade?(): Promise<void>;
 }
@@ -107,52 +104,6 @@ export class WorkingCopy {
     if (outcome === "committed") this.#number = number;
     else this.#isStale = true;
     return outcome;
-  }
-
-  /**
-   * Runs `work` on the copy, and commits its changes on the server. If another node has committed first, refreshes the
-   * copy and runs `work` again. Until the commit, readers of the copy do not see the changes.
-   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {NotCommitted} when the outcome is
-   * unknown
-   */
-  async change<T>(work: () => T): Promise<T> {
-    for (let races = 1; ; races++) {
-      if (this.isStale) await this.refresh();
-      const { result, taken } = await this.#tryOut(work);
-      if (taken.changes.size === 0) return result;
-      const outcome = await this.#send(taken, []);
-      if (outcome === "committed") {
-        this.#takeOver(taken);
-        return result;
-      }
-      if (outcome === "unknown") throw new NotCommitted("unknown");
-      if (races === MOST_RACES) throw new ServerUnavailable("other nodes change the same data all the time");
-    }
-  }
-
-  async #tryOut<T>(work: () => T): Promise<{ result: T; taken: Taken }> {
-    this.prepare();
-    await this.connection.beginWhenFree();
-    try {
-      const result = work();
-      return { result, taken: this.#capture.take(this.#logEnd) };
-    } finally {
-      if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
-    }
-  }
-
-  /** Applies changes to the copy that were committed on the server. */
-  #takeOver({ tables, changes }: Taken): void {
-    try {
-      transact(this.connection, () => {
-        for (const { sql, args = [] } of statementsOf(tables, changes)) this.connection.run(sql, args);
-        this.#capture.forget();
-        this.connection.exec(`PRAGMA application_id = ${this.#number % NUMBERS}`);
-      });
-    } catch {
-      // The next use refreshes the copy, and fails if it still cannot be written.
-      this.#isStale = true;
-    }
   }
 
   /** Commits in the copy. @throws {CopyFailed}: the server has the commit, so clients must not be told otherwise */
@@ -268,14 +219,12 @@ export class WorkingCopy {
     const changed = await this.#changedKeys(from, to.number);
     if (changed === null) return await this.#fill(reads);
     const tables = await this.#matchTables();
-    const { log: logName } = this.options;
     for (const [name, keys] of changed) {
       const table = tables.get(name);
       if (table === undefined) throw new Error(`the server has changes of an unknown table ${name}`);
       await this.#applyKeys(table, [...keys], reads);
     }
-    const log = logName === null ? undefined : tables.get(logName);
-    if (log === undefined) return;
+    const log = tables.get(LOG) as ReplicatedTable;
     const end = this.connection.value<number>(`SELECT max(${log.keyColumns}) FROM ${log.name}`) ?? -1;
     for await (const rows of pages(reads, log, end)) this.#apply(log, { rows, gone: [] });
   }

@@ -1,5 +1,5 @@
 /**
- * Leases in the control namespace say which node serves which workspace. They only route requests: the guard of a
+ * Leases say which node serves which workspace. They only route requests: the guard of a
  * commit decides whether a write counts. Expiry is by the server's clock, so the clocks of nodes do not matter.
  */
 import { RandomPool } from "../ids.ts";
@@ -10,7 +10,8 @@ import { query } from "./server.ts";
 export const LEASE_MS = 10_000;
 
 const TABLE = "governd_leases";
-const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
+/** Makes the table of leases. */
+export const CREATE_LEASES = `CREATE TABLE IF NOT EXISTS ${TABLE} (
   name   TEXT    PRIMARY KEY,
   node   TEXT    NOT NULL,
   url    TEXT,
@@ -42,10 +43,6 @@ export class Leases {
   url: string | null = null;
 
   constructor(private readonly namespace: Namespace) {}
-
-  async create(): Promise<void> {
-    await this.namespace.write([{ sql: CREATE }]);
-  }
 
   /**
    * Takes or renews a lease, unless another node holds it. Returns the resulting lease. @throws {ServerUnavailable}

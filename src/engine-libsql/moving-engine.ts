@@ -39,6 +39,10 @@ export class MovingEngine implements Engine {
     return true;
   }
 
+  doubt(): void {
+    this.#copy?.doubt?.();
+  }
+
   commit(expected: Head, isLong: boolean): ReturnType<Engine["commit"]> {
     if (this.#copy !== null) return this.#copy.commit(expected, isLong);
     // The place cannot change while the transaction is open.

@@ -19,8 +19,6 @@ export interface PullParts {
   namespace: Namespace;
   /** All migrations of the database that this program knows. */
   migrations: readonly Migration[];
-  /** The table to which rows are appended by position; null when there is none. */
-  log: string | null;
   encryptionKey: EncryptionKey | null;
 }
 
@@ -48,7 +46,7 @@ export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> 
   }
 }
 
-async function pullOnce(path: string, { namespace, migrations, log, encryptionKey }: PullParts): Promise<Pulled> {
+async function pullOnce(path: string, { namespace, migrations, encryptionKey }: PullParts): Promise<Pulled> {
   const state = await namespace.state();
   if (state === null) throw new NamespaceMissing(`the namespace ${namespace.name} on the libSQL server is empty`);
   const { format } = state;
@@ -56,7 +54,7 @@ async function pullOnce(path: string, { namespace, migrations, log, encryptionKe
   if (format !== CLOSED_FORMAT && otherGovernd(format, newest) !== null) throw new UnknownSchema(format, newest);
   using connection = openConnection(path, { encryptionKey });
   migrate(connection, migrationsUpTo(format, migrations));
-  const copy = new WorkingCopy(connection, namespace, { format, log });
+  const copy = new WorkingCopy(connection, namespace, { format });
   await copy.refresh();
   return { number: copy.number, format };
 }

@@ -62,7 +62,7 @@ export async function pushInto(
 }
 
 /** The namespace has a commit already. */
-export class NamespaceUsed extends Error {
+class NamespaceUsed extends Error {
   override readonly name = "NamespaceUsed";
 }
 

@@ -4,7 +4,7 @@ import type { ServerOptions } from "../settings/server-options.ts";
 import { ServerAdmin } from "./admin.ts";
 import { FIRST_FOR_REPLICAS, isForReplicas } from "./replicas.ts";
 import { NoAnswer, ServerClient, ServerRefused, StatementFailed } from "./server.ts";
-import { CONTROL_NAMESPACE } from "./server-engine.ts";
+import { NODES_NAMESPACE } from "./server-engine.ts";
 
 /** How long the server may take for one answer, ms. */
 const TIMEOUT_MS = 5_000;
@@ -19,7 +19,7 @@ const PAUSE_MS = 200;
 interface NamespaceCounts {
   /** The setting `engine_max_namespaces`. */
   maxNamespaces: number;
-  /** The number of logs in the control database. Each log has a namespace. */
+  /** The number of logs. Each has a namespace. */
   logs: number;
 }
 
@@ -37,7 +37,7 @@ export async function requireUsable(options: ServerOptions): Promise<void> {
 }
 
 /**
- * Checks that there are few enough namespaces, and that the control namespace is durable and may be written.
+ * Checks that there are few enough namespaces, and that the namespace of the nodes is durable and may be written.
  * @throws {Failure} `engine_unusable`
  */
 export async function requireDurable(options: ServerOptions, known: NamespaceCounts): Promise<void> {
@@ -56,7 +56,7 @@ function requireEnoughNamespaces({ maxNamespaces, logs }: NamespaceCounts): void
   const needed = logs + 1;
   if (needed <= maxNamespaces) return;
   throw unusable(
-    `There are ${needed} namespaces (one for each workspace, the installation and the control database), and engine_max_namespaces is ${maxNamespaces}. With more than it keeps open, the server denies at times that a workspace exists: start it with --max-active-namespaces of at least ${needed}, and set engine_max_namespaces to the same.`,
+    `There are ${needed} namespaces (one for each workspace, the installation and the nodes), and engine_max_namespaces is ${maxNamespaces}. With more than it keeps open, the server denies at times that a workspace exists: start it with --max-active-namespaces of at least ${needed}, and set engine_max_namespaces to the same.`,
   );
 }
 
@@ -76,7 +76,7 @@ async function requireAdminKey({ adminUrl, adminToken }: ServerOptions): Promise
       "The admin API asks for no key, so everybody who reaches it can delete every workspace. Start the server with --admin-auth-key, and set engine_admin_token to the same.",
     );
   }
-  await admin.config(CONTROL_NAMESPACE);
+  await admin.config(NODES_NAMESPACE);
 }
 
 /** Requires that commits are on disk before they are acknowledged: `synchronous` is FULL. @throws {Failure} */
@@ -84,7 +84,7 @@ async function requireStrong(options: ServerOptions): Promise<void> {
   const { adminUrl, adminToken } = options;
   const server = new ServerClient(options.url, options.authToken);
   const [[[synchronous = FULL] = []] = []] = await server.transact(
-    CONTROL_NAMESPACE,
+    NODES_NAMESPACE,
     "read",
     [{ sql: "PRAGMA synchronous" }],
     TIMEOUT_MS,
@@ -92,11 +92,11 @@ async function requireStrong(options: ServerOptions): Promise<void> {
   const config =
     adminUrl === null || adminToken === null
       ? null
-      : await new ServerAdmin(adminUrl, adminToken).config(CONTROL_NAMESPACE);
+      : await new ServerAdmin(adminUrl, adminToken).config(NODES_NAMESPACE);
   const isStrong = config === null ? Number(synchronous) >= FULL : config.durability_mode === "strong";
   if (isStrong) return;
   throw unusable(
-    `The namespace ${CONTROL_NAMESPACE} has the durability_mode ${config?.durability_mode ?? "relaxed"}: a crash of the server's machine loses what was acknowledged. Set it with the admin API: POST /v1/namespaces/${CONTROL_NAMESPACE}/config with {"durability_mode":"strong"}, and the same for each workspace.`,
+    `The namespace ${NODES_NAMESPACE} has the durability_mode ${config?.durability_mode ?? "relaxed"}: a crash of the server's machine loses what was acknowledged. Set it with the admin API: POST /v1/namespaces/${NODES_NAMESPACE}/config with {"durability_mode":"strong"}, and the same for each workspace.`,
   );
 }
 
@@ -105,8 +105,8 @@ const FULL = 2;
 
 async function requireWriting({ url, authToken }: ServerOptions): Promise<void> {
   // This transaction changes nothing, but needs the permission to write.
-  const nothing = { sql: "DELETE FROM workspaces WHERE 0" };
-  await new ServerClient(url, authToken).transact(CONTROL_NAMESPACE, "write", [nothing], TIMEOUT_MS);
+  const nothing = { sql: "DELETE FROM governd_leases WHERE 0" };
+  await new ServerClient(url, authToken).transact(NODES_NAMESPACE, "write", [nothing], TIMEOUT_MS);
 }
 
 const unusable = (message: string, cause?: unknown): Failure => new Failure("engine_unusable", message, { cause });
@@ -134,7 +134,7 @@ function explanation(options: ServerOptions, error: unknown): unknown {
   }
   if (error instanceof StatementFailed) {
     return unusable(
-      `The libSQL server ${options.url} does not write in the namespace ${CONTROL_NAMESPACE} (${error.message}). Look into the server's log.`,
+      `The libSQL server ${options.url} does not write in the namespace ${NODES_NAMESPACE} (${error.message}). Look into the server's log.`,
       error,
     );
   }
@@ -149,7 +149,7 @@ function whyRefused({ status, message }: ServerRefused): string {
     case 403:
       return 'The token of the libSQL server lacks a permission: it must allow reading and writing in all namespaces (no "a":"ro").';
     case 404:
-      return `The libSQL server has no namespace ${CONTROL_NAMESPACE}, or the token is not for it: set engine_admin_url so that governd creates it, and use a token for all namespaces.`;
+      return `The libSQL server has no namespace ${NODES_NAMESPACE}, or the token is not for it: set engine_admin_url so that governd creates it, and use a token for all namespaces.`;
     default:
       return `${message}.`;
   }

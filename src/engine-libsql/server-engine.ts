@@ -4,7 +4,6 @@ import type { Engine } from "../core/writer/engine.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { checkTail, type Head } from "../core/writer/head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "../core/writer/storage-failure.ts";
-import { randomPartOf } from "../ids.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
 import { checked } from "../store/connection.ts";
@@ -25,18 +24,11 @@ import { Replicas } from "./replicas.ts";
 import { NoAnswer, query, ServerClient, ServerRefused } from "./server.ts";
 import { upgrade } from "./upgrade.ts";
 
-/** The namespace of the control database. */
-export const CONTROL_NAMESPACE = "governd-control";
+/** The namespace of what the nodes share beside the workspaces. */
+export const NODES_NAMESPACE = "governd-nodes";
 
 /** Returns the namespace of a workspace. It is a label of a host name, which cannot have an underscore. */
 export const namespaceOf = (workspaceId: string): string => workspaceId.replace("_", "-");
-
-/** The table of a workspace's events. */
-const LOG = "events";
-/** SQL: the random part of the id of an event. */
-const randomPart = (body: string): string => `substr(${body} ->> '$.id', 19)`;
-
-export const WORKSPACE_COPY = { format: WORKSPACE_SCHEMA, log: LOG } as const;
 
 /** The guard of a commit. It fails when the head differs, since the table allows no other value of `one` than 1. */
 export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
@@ -92,42 +84,6 @@ export class ServerEngine {
     return new ServerUnavailable(`the namespace ${name} cannot be ${done} (${error.message}): ${remedy}`);
   }
 
-  /**
-   * Returns the id of the event of a workspace's log whose id has the random part of this one; null when there is none,
-   * undefined when there is no such log.
-   */
-  async find(workspaceId: string, eventId: string): Promise<string | null | undefined> {
-    const namespace = this.namespace(namespaceOf(workspaceId));
-    try {
-      if ((await namespace.state()) === null) return undefined;
-      // The newest event is the likeliest, and the server has no index by id.
-      const sql = `SELECT body ->> '$.id' FROM ${LOG} WHERE ${randomPart("body")} = ? ORDER BY seq DESC LIMIT 1`;
-      const [rows = []] = await namespace.read([query(sql, randomPartOf(eventId))]);
-      return (rows[0]?.[0] as string | undefined) ?? null;
-    } catch (error) {
-      if (error instanceof ServerRefused && error.isNotFound) return undefined;
-      throw error;
-    }
-  }
-
-  /**
-   * Makes the log of a workspace refuse an event whose id has the random part of this one for ever: a node that was stopped in the middle of an
-   * act may still send it.
-   * @throws {ServerUnavailable}
-   */
-  async refuse(workspaceId: string, eventId: string): Promise<void> {
-    const refused = "governd_refused";
-    const namespace = this.namespace(namespaceOf(workspaceId));
-    await namespace.write([
-      { sql: `CREATE TABLE IF NOT EXISTS ${refused} (random_part TEXT PRIMARY KEY) STRICT` },
-      {
-        sql: `CREATE TRIGGER IF NOT EXISTS ${refused}_events BEFORE INSERT ON ${LOG}
-          WHEN ${randomPart("NEW.body")} IN (SELECT random_part FROM ${refused}) BEGIN SELECT RAISE(ABORT, '${refused}'); END`,
-      },
-      query(`INSERT OR IGNORE INTO ${refused} (random_part) VALUES (?)`, randomPartOf(eventId)),
-    ]);
-  }
-
   /** Returns a reader of what the server has of a workspace. Each call is a request. */
   reader(workspaceId: string): Reader {
     const namespace = this.namespace(namespaceOf(workspaceId));
@@ -145,7 +101,7 @@ export class ServerEngine {
   /** Copies a workspace from the server into a new file. A token that allows only reading is enough. */
   async pull(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<void> {
     const namespace = this.namespace(namespaceOf(workspaceId));
-    await pullAsIs(path, { namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, encryptionKey });
+    await pullAsIs(path, { namespace, migrations: WORKSPACE_MIGRATIONS, encryptionKey });
   }
 
   /**
@@ -155,7 +111,7 @@ export class ServerEngine {
   async publish(workspaceId: string, connection: Connection): Promise<void> {
     const name = namespaceOf(workspaceId);
     await this.ensureNamespace(name);
-    await pushInto(this.namespace(name), connection, WORKSPACE_COPY).catch((error) => {
+    await pushInto(this.namespace(name), connection, { format: WORKSPACE_SCHEMA }).catch((error) => {
       throw this.#whyNot("created", name, error);
     });
     connection.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
@@ -173,8 +129,8 @@ export class ServerEngine {
     // A connection has at most one working copy, since the copy's triggers note the changes of the connection.
     const copy = () => {
       const namespace = this.namespace(namespaceOf(workspaceId));
-      const upgradeIt = () => upgrade({ namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, path, encryptionKey });
-      made ??= new WorkingCopy(connection, namespace, { ...WORKSPACE_COPY, upgrade: upgradeIt });
+      const upgradeIt = () => upgrade({ namespace, migrations: WORKSPACE_MIGRATIONS, path, encryptionKey });
+      made ??= new WorkingCopy(connection, namespace, { format: WORKSPACE_SCHEMA, upgrade: upgradeIt });
       return made;
     };
     const engine = new MovingEngine(connection, () => engineOf(copy()));
@@ -203,12 +159,17 @@ const isOfCopy = (connection: Connection): boolean =>
 
 /** Returns the engine of a workspace on a server. */
 function engineOf(copy: WorkingCopy): Engine {
+  let isDoubted = false;
   return {
     async begin() {
-      const isStale = copy.isStale;
-      if (isStale) await copy.refresh();
+      const { isStale, number } = copy;
+      if (isStale || isDoubted) await copy.refresh();
+      isDoubted = false;
       copy.prepare();
-      return isStale;
+      return isStale || copy.number !== number;
+    },
+    doubt() {
+      isDoubted = true;
     },
     commit: ({ seq, hash }: Head) => copy.commit([{ sql: GUARD, args: [seq, hash] }]),
   };

@@ -4,93 +4,80 @@
  */
 
 import { type EmbeddingBatch, ensureEmbeddingTables, nextBatch, storeVectors } from "../core/rows/embeddings.ts";
+import { type Around, Follower, UNTIL_WOKEN } from "../follower.ts";
 import { type Embedder, EmbeddingError } from "../search/vectors/embedder.ts";
-import { Outage, type Pauses } from "../search/vectors/outage.ts";
 import type { Connection } from "../store/connection.ts";
 
 /** How long to wait for further writes before a batch begins, ms. */
 const GATHER_MS = 50;
-/** The pauses before another request to a model that does not answer, and to one that refused. */
-const AWAY_PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
-const REFUSED_PAUSES: Pauses = { firstMs: 60_000, longestMs: 600_000 };
 
 interface EmbeddingUpkeepOptions {
   embedder: () => Promise<Embedder>;
   /** Runs work on a workspace in a transaction, after all work that already waits. */
   run: <T>(workspaceId: string, work: (connection: Connection) => Promise<T>) => Promise<T>;
-  /** Called at the first failure of an outage, and at its end with the number of failures. */
+  around: Around;
+  /** Called at the first failure of an outage or of its kind, and at the end with the number of failures. */
   onFailure: (workspaceId: string, error: unknown) => void;
   onRecovery: (failures: number) => void;
 }
 
 export class EmbeddingUpkeep {
   readonly #waiting = new Set<string>();
-  readonly #outage = new Outage();
-  readonly #abort = new AbortController();
-  #working = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #follower: Follower;
+  /** The workspace of the present step. */
+  #current = "";
+  #reason = "";
 
-  constructor(private readonly options: EmbeddingUpkeepOptions) {}
+  constructor(private readonly options: EmbeddingUpkeepOptions) {
+    const step = (signal: AbortSignal) => this.#step(signal);
+    this.#follower = new Follower({ step, failed: (error) => this.#failed(error) }, options.around);
+  }
 
   /** To be called when a workspace was opened or written to: its missing vectors are made. */
   note(workspaceId: string): void {
     this.#waiting.add(workspaceId);
-    this.#wake(GATHER_MS);
+    this.#follower.wake(GATHER_MS);
   }
 
   stop(): void {
-    this.#abort.abort();
-    clearTimeout(this.#timer);
+    void this.#follower.end();
   }
 
-  #wake(afterMs: number): void {
-    if (this.#working || this.#timer !== undefined || this.#abort.signal.aborted) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#work();
-    }, afterMs);
+  /** Makes a batch for the workspace that has waited longest. */
+  async #step(signal: AbortSignal): Promise<number> {
+    const [workspaceId] = this.#waiting;
+    if (workspaceId === undefined) return UNTIL_WOKEN;
+    this.#waiting.delete(workspaceId);
+    this.#current = workspaceId;
+    if (await this.#embed(workspaceId, signal)) this.#waiting.add(workspaceId);
+    return this.#waiting.size === 0 ? UNTIL_WOKEN : 0;
   }
 
-  async #work(): Promise<void> {
-    this.#working = true;
-    let pauseMs = 0;
-    for (const workspaceId of this.#waiting) {
-      this.#waiting.delete(workspaceId);
-      try {
-        if (await this.#step(workspaceId)) this.#waiting.add(workspaceId);
-      } catch (error) {
-        if (this.#abort.signal.aborted) return;
-        this.#waiting.add(workspaceId);
-        pauseMs = this.#failed(workspaceId, error);
-        break;
-      }
-    }
-    this.#working = false;
-    if (this.#waiting.size > 0) this.#wake(pauseMs);
-  }
-
-  /** Records a failure. Returns how long to wait before the next attempt, ms. */
-  #failed(workspaceId: string, error: unknown): number {
-    const temporary = error instanceof EmbeddingError && error.temporary;
-    const { pauseMs, isNews } = this.#outage.fail(String(error), temporary ? AWAY_PAUSES : REFUSED_PAUSES);
-    if (isNews) this.options.onFailure(workspaceId, error);
-    return pauseMs;
+  #failed(error: unknown): void {
+    // A workspace that cannot be used is noted again when it is opened or written to.
+    if (error instanceof EmbeddingError) this.#waiting.add(this.#current);
+    // A model that is down for a night should be one line in the log, not thousands.
+    if (this.#reason !== String(error)) this.options.onFailure(this.#current, error);
+    this.#reason = String(error);
   }
 
   /** Makes the vectors of one batch. Returns whether more may be missing. */
-  async #step(workspaceId: string): Promise<boolean> {
+  async #embed(workspaceId: string, signal: AbortSignal): Promise<boolean> {
     const { run, embedder } = this.options;
     const model = await embedder();
-    this.#abort.signal.throwIfAborted();
+    signal.throwIfAborted();
     const batch = await run(workspaceId, async (connection) => {
       await ensureEmbeddingTables(connection, model.model);
       return nextBatch(connection);
     });
     if (batch === null) return false;
-    const vectors = await embedBatch(model, batch, this.#abort.signal);
-    const failures = batch.entries.length === 0 ? 0 : this.#outage.end();
-    if (failures > 0) this.options.onRecovery(failures);
-    this.#abort.signal.throwIfAborted();
+    const vectors = await embedBatch(model, batch, signal);
+    const failures = batch.entries.length === 0 ? 0 : this.#follower.recovered();
+    if (failures > 0) {
+      this.#reason = "";
+      this.options.onRecovery(failures);
+    }
+    signal.throwIfAborted();
     await run(workspaceId, (connection) => storeVectors(connection, model.model, batch, vectors));
     return true;
   }

@@ -48,6 +48,8 @@ export interface EffectFacts {
   resume: { reason: string | null };
   /** Events before a position lose their bodies, except those that something else depends on. */
   prune: { beforeSeq: number; events: number };
+  /** The stored heads of workspaces are replaced (core/heads). The number of all of them, and their root, hex. */
+  heads: { count: number; root: string };
   /** `rowChanges` (row-effects.ts) says which rows. */
   rows: Record<never, never>;
 }
@@ -109,6 +111,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   suspend: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
+  heads: ({ count, root }) => (isCount(count) && isText(root) ? { count, root } : null),
   rows: () => ({}),
 };
 

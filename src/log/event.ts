@@ -44,6 +44,7 @@ export interface AuditEventBody {
   id: string;
   operation: string;
   previous_hash: string;
+  /** Under a greater vocabulary than this program knows, it may be another word. */
   result: AuditResult;
   seq: number;
   timestamp: string;
@@ -59,8 +60,8 @@ const NAME = "[a-z][a-z0-9_]{0,63}";
 const COUNT = "0|[1-9][0-9]{0,15}";
 
 /** The form of each member's JSON text, in canonical order, each with one capture. */
-const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
-  ["actor", `"((?:key|usr|wid)_${TYPE_ID_FORM}|cli|system)"`],
+export const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
+  ["actor", `"([a-z]{3}_${TYPE_ID_FORM}|[a-z]{1,16})"`],
   ["agent_id", `(?:null|"(${AGENT_ID_FORM})")`],
   ["agent_seq", "([1-9][0-9]{0,15})"],
   ["blocked_by", `(?:null|"(policy:${NAME})")`],
@@ -70,7 +71,7 @@ const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
   ["id", `"(aud_${TYPE_ID_FORM})"`],
   ["operation", `"(${NAME}\\.${NAME})"`],
   ["previous_hash", `"(${HASH_FORM})"`],
-  ["result", `"(ok|allowed|blocked|not_found|conflict|denied)"`],
+  ["result", `"(${NAME})"`],
   ["seq", `(${COUNT})`],
   [
     "timestamp",
@@ -88,16 +89,19 @@ const EVENT = new RegExp(`^\\{${MEMBERS.map(([name, form]) => `"${name}":${form}
  * @throws EventFormatError when a member is malformed, so that nothing is written that {@link parseEvent} would refuse
  */
 export function canonicalEvent(body: AuditEventBody): string {
-  const text =
-    `{"actor":"${body.actor}","agent_id":${quotedOrNull(body.agent_id)},"agent_seq":${body.agent_seq}` +
-    `,"blocked_by":${quotedOrNull(body.blocked_by)},"config_version":${quotedOrNull(body.config_version)}` +
-    `,"details_commitment":"${body.details_commitment}","format":"${body.format}","id":"${body.id}"` +
-    `,"operation":"${body.operation}","previous_hash":"${body.previous_hash}","result":"${body.result}"` +
-    `,"seq":${body.seq},"timestamp":"${body.timestamp}","workspace_id":"${body.workspace_id}"}`;
+  const text = textOf(body);
   if (!EVENT.test(text)) throw new EventFormatError(whatIsWrong(text));
   checkRanges(body);
   return text;
 }
+
+/** Returns the text of an event whose members have their forms. */
+export const textOf = (body: AuditEventBody): string =>
+  `{"actor":"${body.actor}","agent_id":${quotedOrNull(body.agent_id)},"agent_seq":${body.agent_seq}` +
+  `,"blocked_by":${quotedOrNull(body.blocked_by)},"config_version":${quotedOrNull(body.config_version)}` +
+  `,"details_commitment":"${body.details_commitment}","format":"${body.format}","id":"${body.id}"` +
+  `,"operation":"${body.operation}","previous_hash":"${body.previous_hash}","result":"${body.result}"` +
+  `,"seq":${body.seq},"timestamp":"${body.timestamp}","workspace_id":"${body.workspace_id}"}`;
 
 /**
  * Parses the canonical text of an event. It is the inverse of {@link canonicalEvent}.
@@ -145,21 +149,26 @@ export function genesisProblem(body: AuditEventBody): string | null {
 export const quotedOrNull = (value: string | null): string => (value === null ? "null" : `"${value}"`);
 
 /**
- * Checks what the regular expression cannot: integers beyond 2^53 - 1, the position in the id, and days that a month does
- * not have.
+ * Returns what the regular expression cannot see: integers beyond 2^53 - 1, another position in the id, and days that a
+ * month does not have. Null when nothing is wrong.
  */
-function checkRanges(body: AuditEventBody): void {
-  if (!Number.isSafeInteger(body.seq)) throw new EventFormatError("seq is beyond 2^53 - 1");
-  if (!Number.isSafeInteger(body.agent_seq)) throw new EventFormatError("agent_seq is beyond 2^53 - 1");
-  if (positionOf(body.id) !== body.seq) throw new EventFormatError("id is that of another position");
+export function rangeProblem(body: AuditEventBody): string | null {
+  if (!Number.isSafeInteger(body.seq)) return "seq is beyond 2^53 - 1";
+  if (!Number.isSafeInteger(body.agent_seq)) return "agent_seq is beyond 2^53 - 1";
+  if (positionOf(body.id) !== body.seq) return "id is that of another position";
   const day = body.timestamp.charCodeAt(8) * 10 + body.timestamp.charCodeAt(9) - 528;
-  if (day > 28 && day > daysInMonth(body.timestamp)) throw new EventFormatError("timestamp is no day");
+  return day > 28 && day > daysInMonth(body.timestamp) ? "timestamp is no day" : null;
+}
+
+function checkRanges(body: AuditEventBody): void {
+  const found = rangeProblem(body);
+  if (found !== null) throw new EventFormatError(found);
 }
 
 function daysInMonth(timestamp: string): number {
-  return new Date(
-    Date.UTC(2000 + (Number(timestamp.slice(0, 4)) % 400), Number(timestamp.slice(5, 7)), 0),
-  ).getUTCDate();
+  const [year, month] = [Number(timestamp.slice(0, 4)), Number(timestamp.slice(5, 7))];
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
 /** Returns what is wrong with the first malformed member. Only error paths call it. */
@@ -193,6 +202,17 @@ interface Row {
   actors: Actors;
   forms: Readonly<Partial<Record<AuditResult, readonly DetailsForm[]>>>;
 }
+
+/** The results and the actors of this vocabulary. Any other is of a greater one. */
+const RESULTS: ReadonlySet<string> = new Set<AuditResult>([
+  "ok",
+  "allowed",
+  "blocked",
+  "not_found",
+  "conflict",
+  "denied",
+]);
+const ACTORS = /^(?:(?:key|usr|wid)_|(?:cli|system)$)/;
 
 const ROWS: ReadonlyMap<string, Row> = new Map(
   EVENT_NAMES.map((name) => {
@@ -231,10 +251,17 @@ function isIn(chain: DetailsForm["chain"], agentId: string | null, ofInstallatio
 }
 
 /** Returns those of {@link formsIn} that an event of this actor can have. */
-export const formsFor = (event: Omit<Formed, "blocked_by">, ofInstallation: OfInstallation): readonly DetailsForm[] => {
-  const own = ROWS.get(event.operation)?.actors ?? "";
-  return formsIn(event, ofInstallation).filter(({ actors = own }) => actors.includes(kindOf(event.actor)));
+const formsFor = (event: Omit<Formed, "blocked_by">, ofInstallation: OfInstallation): readonly DetailsForm[] => {
+  const kind = kindOf(event.actor);
+  const known = `${event.operation} ${event.result} ${kind} ${event.agent_id === null} ${ofInstallation}`;
+  return FORMS.getOrInsertComputed(known, () => {
+    const own = ROWS.get(event.operation)?.actors ?? "";
+    return formsIn(event, ofInstallation).filter(({ actors = own }) => actors.includes(kind));
+  });
 };
+
+/** The forms that were sought before. Only operations that exist get here, so their number is limited. */
+const FORMS = new Map<string, readonly DetailsForm[]>();
 
 /** Returns the letter of an actor's kind in {@link Actors}. */
 const kindOf = (actor: string): string => (actor.startsWith("wid_") ? "l" : actor.charAt(0));
@@ -250,15 +277,17 @@ export function formProblem(
 ): ImpossibleEvent | null {
   const { operation, result, blocked_by: blockedBy, actor, agent_id: agentId } = event;
   const row = ROWS.get(operation);
-  if (row === undefined) return { code: "operation_unknown", message: "there is no such operation" };
+  if (row === undefined || !RESULTS.has(result) || !ACTORS.test(actor)) {
+    return { code: "operation_unknown", message: "there is no such operation, result or kind of actor" };
+  }
   if (row.forms[result] === undefined || (result === "blocked") !== (blockedBy !== null)) {
     return { code: "result_impossible", message: "the operation never has this result, or not with this blocked_by" };
   }
-  if (formsIn(event, ofInstallation).length === 0)
-    return { code: "chain_impossible", message: "the operation is never recorded in this chain" };
   const forms = formsFor(event, ofInstallation);
   if (forms.length === 0) {
-    return { code: "actor_impossible", message: "the operation never has an actor of this kind" };
+    return formsIn(event, ofInstallation).length === 0
+      ? { code: "chain_impossible", message: "the operation is never recorded in this chain" }
+      : { code: "actor_impossible", message: "the operation never has an actor of this kind" };
   }
   return details === null ? null : detailsProblem(details, forms, { actor, agentId });
 }
@@ -272,4 +301,31 @@ function detailsProblem(details: JsonObject, forms: readonly DetailsForm[], bear
   }
   const message = `the details do not have the form of this operation and result: ${problem}`;
   return { code: "details_invalid", message };
+}
+
+// The vocabulary of a log is its operations, results, actors and forms of details, under a number. The genesis announces
+// the first number, and each `log.vocabulary` event the next one. Announcements mean the same under every number.
+
+/** The number of the vocabulary that this program writes, and the greatest that it knows. */
+export const VOCABULARY = 1;
+
+/** The operation that raises the number. */
+export const RAISE_VOCABULARY = "log.vocabulary" satisfies EventName;
+
+/** Whether an event announces a number. */
+export const announcesVocabulary = ({
+  seq,
+  operation,
+  agent_id: agentId,
+  result,
+}: Pick<AuditEventBody, "seq" | "operation" | "agent_id" | "result">): boolean =>
+  agentId === null && result === "ok" && operation === (seq === 0 ? GENESIS : RAISE_VOCABULARY);
+
+/** Returns the number that an announcement states; null when it does not have its form. */
+export function announcedVocabulary(event: AuditEventBody, details: JsonObject | null): number | null {
+  const number = details?.vocabulary;
+  if (!Number.isSafeInteger(number) || (number as number) < 1) return null;
+  const isRaise = event.operation === RAISE_VOCABULARY;
+  if (isRaise && (event.actor !== SYSTEM || Object.keys(details as JsonObject).length !== 1)) return null;
+  return number as number;
 }

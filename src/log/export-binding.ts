@@ -5,9 +5,10 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { JsonObject } from "../json.ts";
 import type { EventName } from "../operations.ts";
 import { Count, Hash, only, orNull } from "../schemas.ts";
-import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
+import { type AuditEventBody, EventFormatError, parseEvent, VOCABULARY } from "./event.ts";
 import { foldSubtrees } from "./merkle.ts";
 import { type ExportedEvent, genuineDetails } from "./present.ts";
 
@@ -25,10 +26,18 @@ const BoundSchema = only({
   last: Edge,
   tree_root: Hash,
   restores: Count,
+  vocabulary: Count,
   pruned_before: Type.Optional(Count),
   client: Type.Optional(Type.String()),
   trace: Type.Optional(Type.String()),
   workload: Type.Optional(only({ issuer: Type.String(), subject: Type.String() })),
+  authorised_by: Type.Optional(
+    only({
+      session_id: Type.String(),
+      second_factor: Type.Union([Type.String(), Type.Null()]),
+      second_factor_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
   policies_version: Type.Optional(Type.String()),
 });
 const bound = TypeCompiler.Compile(BoundSchema);
@@ -49,12 +58,20 @@ export interface ExportBinding {
  */
 export function readBinding(stored: ExportedEvent): ExportBinding {
   const event = parseEvent(stored.canonical);
-  const said: unknown = genuineDetails(stored, event);
+  const details = genuineDetails(stored, event);
+  const said: unknown = details === null ? null : knownMembers(details);
   const isExport = event.operation === EXPORT && event.result === "ok" && bound.Check(said);
   if (!isExport || (event.agent_id === null) !== (said.scope === "workspace")) {
     throw new EventFormatError("it is not the event of an export");
   }
   return { event, hash: stored.hash, said };
+}
+
+/** Under a greater vocabulary than this program knows, the event may state more. */
+function knownMembers(details: JsonObject): JsonObject {
+  if (typeof details.vocabulary !== "number" || details.vocabulary <= VOCABULARY) return details;
+  const known = Object.entries(details).filter(([name]) => Object.hasOwn(BoundSchema.properties, name));
+  return Object.fromEntries(known);
 }
 
 /** Returns the root of the tree before its last leaf, from the inclusion proof of that leaf. */

@@ -5,7 +5,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueErrorIterator, ValueErrorType } from "@sinclair/typebox/errors";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import { Count, Hash, only, orNull } from "../schemas.ts";
 import { EXPORT_FORMAT } from "./event.ts";
 import { KeyChainSchema } from "./key-chain.ts";
@@ -16,6 +16,11 @@ export const MAX_RECORD_CHARS = 16 * 1024 * 1024;
 /** The file is not an export of this format. The message is for the person who has the file. */
 export class ExportFormatError extends Error {
   override readonly name: string = "ExportFormatError";
+}
+
+/** An export of another format, which a newer program wrote. */
+export class NewerExport extends ExportFormatError {
+  override readonly name = "NewerExport";
 }
 
 /** An export of this format with something in it that the format does not allow: it was changed. */
@@ -42,6 +47,7 @@ const RestoresSchema = Type.Array(only({ event: EventObject, path: Hashes }), { 
 
 const HeaderSchema = only({
   format: Type.Literal(EXPORT_FORMAT),
+  vocabulary: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   workspace_id: Type.String(),
   agent_id: NullableString,
   start_time: NullableString,
@@ -87,12 +93,21 @@ const trailer = TypeCompiler.Compile(TrailerSchema);
 /**
  * Checks the members of a header.
  * @throws ExportMalformed naming the first member that is wrong
- * @throws ExportFormatError when it does not name this format
+ * @throws NewerExport when it names a later format
+ * @throws ExportFormatError when it names no format of exports
  */
 export function asHeader(value: JsonObject): ExportHeader {
+  refuseNewer(value.format);
   if (value.format !== EXPORT_FORMAT) throw new ExportFormatError("this is not an export of a known format");
   if (header.Check(value)) return value;
   throw new ExportMalformed(`the export's header is not in order (${wrongMember(header.Errors(value))})`);
+}
+
+/** @throws NewerExport when this is the name of a later format */
+export function refuseNewer(format: JsonValue | undefined): void {
+  if (typeof format === "string" && format !== EXPORT_FORMAT && /^governd\.audit-export\/[1-9][0-9]*$/.test(format)) {
+    throw new NewerExport("this is an export of a later format than this governd knows");
+  }
 }
 
 /** Checks a trailer. @throws ExportMalformed naming the first member that is wrong */

@@ -50,7 +50,9 @@ export const newSalt = (random: RandomPool): string => random.take(SALT_BYTES).t
 export const isSalt = (salt: Uint8Array | string): boolean =>
   typeof salt === "string" ? SALT_HEX.test(salt) : salt.length === SALT_BYTES;
 
-const SALT_HEX = new RegExp(`^[0-9a-f]{${2 * SALT_BYTES}}$`);
+/** A salt in hex, as a pattern. */
+export const SALT_FORM = `[0-9a-f]{${2 * SALT_BYTES}}`;
+const SALT_HEX = new RegExp(`^${SALT_FORM}$`);
 
 /** SHA-256 over the first `prefix` bytes of the scratch buffer and what follows. */
 function hashAfter(prefix: number, rest: string | Uint8Array): string {

@@ -5,7 +5,8 @@
  * their names (3.2.3), and there is no white space. Values that I-JSON (RFC 7493) excludes have no canonical form and
  * are refused: lone surrogates, NaN and the infinities.
  */
-import type { JsonObject, JsonValue } from "../json.ts";
+import { orNull } from "../failure.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 
 /** The deepest nesting that is accepted: far above the API's limit, far below the stack's. */
 export const MAX_JSON_DEPTH = 128;
@@ -36,6 +37,35 @@ export function parseCanonicalJson(text: string): JsonValue {
   }
   if (canonicalJson(value) !== text) throw new CanonicalJsonError("not in canonical form (RFC 8785)");
   return value;
+}
+
+/** Parses the canonical text of an object; null for any other text. */
+export function parseCanonicalObject(text: string): JsonObject | null {
+  const value = orNull(CanonicalJsonError, () => parseOrdered(text) ?? parseCanonicalJson(text));
+  return isJsonObject(value) ? value : null;
+}
+
+/**
+ * Parses the usual canonical text: without escapes, which may be those of lone surrogates. One call writes such a value
+ * as ECMAScript does, so that only the order of its members is left to be looked at. Null for any other text.
+ */
+function parseOrdered(text: string): JsonValue {
+  if (text.includes("\\")) return null;
+  // What is nested too deep for the parser is a RangeError.
+  const value = orNull(Error, () => JSON.parse(text) as JsonValue);
+  return isOrdered(value, 1) && JSON.stringify(value) === text ? value : null;
+}
+
+function isOrdered(value: JsonValue, depth: number): boolean {
+  if (value === null || typeof value !== "object") return true;
+  if (depth > MAX_JSON_DEPTH) return false;
+  if (Array.isArray(value)) return value.every((item) => isOrdered(item, depth + 1));
+  let before = "";
+  for (const name in value) {
+    if (name < before || !isOrdered(value[name] as JsonValue, depth + 1)) return false;
+    before = name;
+  }
+  return true;
 }
 
 /** Returns the canonical text of one string (RFC 8785, 3.2.2.2). */

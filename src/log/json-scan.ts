@@ -1,4 +1,4 @@
-/** Scans JSON text for errors that `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form. */
+/** Scans JSON text for errors that `JSON.parse` does not report. */
 import type { JsonValue } from "../json.ts";
 
 /** The text is not the expected JSON. The message never repeats the text. */

@@ -1,15 +1,19 @@
 /** Converts events between their stored form and the form that the API and the exports show. */
+import { HASH_FORM } from "../details.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import {
   AUDIT_FORMAT,
   type AuditEventBody,
   canonicalEvent,
   EventFormatError,
+  MEMBERS,
   parseEvent,
   quotedOrNull,
+  rangeProblem,
+  textOf,
 } from "./event.ts";
-import { eventHash, isSalt, saltedDigest } from "./hash.ts";
-import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
+import { eventHash, isSalt, SALT_FORM, saltedDigest } from "./hash.ts";
+import { CanonicalJsonError, canonicalJson, parseCanonicalObject } from "./jcs.ts";
 import { parseStrictJson } from "./json-scan.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 
@@ -73,6 +77,51 @@ export function renderEvent(stored: StoredEvent & { canonical: string }, hash: s
   );
 }
 
+/** The form of each member's JSON text in the order of {@link PRESENTED_MEMBERS}, each with one capture. */
+const FORMS = new Map<string, string>([
+  ...MEMBERS,
+  ["details", "(?:null|(\\{[^]*\\}))"],
+  ["details_salt", `(?:null|"(${SALT_FORM})")`],
+  ["hash", `"(${HASH_FORM})"`],
+]);
+const SHOWN = new RegExp(`${PRESENTED_MEMBERS.map((name) => `"${name}":${FORMS.get(name)}`).join(",")}\\}$`, "y");
+
+/** An event with its body and its details as values. */
+type ParsedEvent = ExportedEvent & { body: AuditEventBody; said: JsonObject | null };
+
+/**
+ * Parses the text that {@link renderEvent} makes of an event, whose first member begins after `lead`. Null for any other
+ * text, which may still be an event. It is the same as `storedFromPresented(JSON.parse(text))`, at a fraction of its
+ * cost.
+ */
+export function parseRendered(text: string, lead = "{"): ParsedEvent | null {
+  if (!text.startsWith(lead)) return null;
+  SHOWN.lastIndex = lead.length;
+  const match = SHOWN.exec(text);
+  if (match === null) return null;
+  const details = match[12] ?? null;
+  const said = details === null ? null : parseCanonicalObject(details);
+  if (details !== null && said === null) return null;
+  const body: AuditEventBody = {
+    actor: match[9] as string,
+    agent_id: match[4] ?? null,
+    agent_seq: Number(match[5]),
+    blocked_by: match[8] ?? null,
+    config_version: match[10] ?? null,
+    details_commitment: match[14] as string,
+    format: AUDIT_FORMAT,
+    id: match[1] as string,
+    operation: match[6] as string,
+    previous_hash: match[15] as string,
+    result: match[7] as AuditEventBody["result"],
+    seq: Number(match[2]),
+    timestamp: match[11] as string,
+    workspace_id: match[3] as string,
+  };
+  if (rangeProblem(body) !== null) return null;
+  return { body, said, canonical: textOf(body), details, salt: match[13] ?? null, hash: match[16] as string };
+}
+
 /** {@link presentEventJson} as an object. */
 export const presentEvent = (stored: StoredEvent): PresentedEvent =>
   JSON.parse(presentEventJson(stored)) as PresentedEvent;
@@ -98,6 +147,11 @@ export function storedFromPresented(shown: JsonValue): ExportedEvent {
   return { canonical, details: detailsText(details as JsonValue), salt: saltText(salt as JsonValue), hash };
 }
 
+/** Returns the stored form of a shown event with an unknown envelope, of which only the hash is known. */
+export function storedFromNewer({ details, details_salt, hash, ...body }: JsonObject): ExportedEvent {
+  return { canonical: canonicalJson(body), details: null, salt: null, hash: String(hash) };
+}
+
 /**
  * Returns the canonical text of an event that is given by its 14 members alone.
  * @throws EventFormatError when a member is missing, unknown, of a wrong type or malformed
@@ -111,11 +165,15 @@ export function canonicalFromMembers(body: JsonObject): string {
   return canonicalOf(body);
 }
 
+const NULLABLE: ReadonlySet<string> = new Set(
+  MEMBERS.flatMap(([name, form]) => (form.startsWith("(?:null|") ? [name] : [])),
+);
+
 function canonicalOf(body: JsonObject): string {
-  // canonicalEvent checks the text of the members. It cannot check their types.
+  // canonicalEvent checks the text of the members. It cannot check their types: null would be written as a word.
   for (const [member, value] of Object.entries(body)) {
     const isNumber = member === "seq" || member === "agent_seq";
-    const typed = isNumber ? typeof value === "number" : typeof value === "string" || value === null;
+    const typed = value === null ? NULLABLE.has(member) : typeof value === (isNumber ? "number" : "string");
     if (!typed) throw new EventFormatError(`${member} has the wrong type or form`);
   }
   return canonicalEvent(body as unknown as AuditEventBody);

@@ -3,9 +3,10 @@
  * tlog-proof (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it
  * (present.ts), or the exact texts that are hashed.
  */
+import { SOME } from "../details.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { eventFacts } from "../operations.ts";
-import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
+import { type AuditEventBody, EventFormatError, parseEvent, VOCABULARY } from "./event.ts";
 import { eventHash, saltedDigest } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
 import type { KeyChain } from "./key-chain.ts";
@@ -31,6 +32,8 @@ export interface Receipt {
   seal: Seal;
   /** The chain from the log's first key to the key of the seal, not checked yet; null when it is not given. */
   keys: JsonValue;
+  /** The vocabulary in force at the event. */
+  vocabulary: number;
 }
 
 /** The text is not a receipt. */
@@ -43,15 +46,15 @@ export function makeReceipt(
   stored: StoredEvent,
   path: readonly Uint8Array[],
   seal: string,
-  { keys, exact = false }: { keys?: KeyChain; exact?: boolean } = {},
+  { vocabulary, keys, exact = false }: { vocabulary: number; keys?: KeyChain; exact?: boolean },
 ): string {
   const leaf = canonicalText(stored);
   const { seq } = parseEvent(leaf);
   const { details, salt } = stored;
   const given = exact
-    ? JSON.stringify({ leaf, details, details_salt: salt === null ? null : hexOf(salt), keys })
+    ? JSON.stringify({ leaf, details, details_salt: salt === null ? null : hexOf(salt) })
     : presentEventJson(stored);
-  const shown = exact || keys === undefined ? given : `${given.slice(0, -1)},"keys":${JSON.stringify(keys)}}`;
+  const shown = `${given.slice(0, -1)},${JSON.stringify({ vocabulary, keys }).slice(1)}`;
   const proof = path.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("");
   return `${RECEIPT_HEAD}\nextra ${Buffer.from(shown).toString("base64")}\nindex ${seq}\n${proof}\n${seal}`;
 }
@@ -67,11 +70,20 @@ export function parseReceipt(text: string): Receipt {
   const number = /^index (0|[1-9][0-9]{0,15})$/.exec(index);
   if (number === null || path.length > MAX_PROOF_HASHES) throw new ReceiptError("the receipt's proof is malformed");
   try {
-    const { keys = null, ...given } = asObject(parseStrictJson(decodeUtf8(shown)));
+    const { vocabulary, keys = null, ...given } = asObject(parseStrictJson(decodeUtf8(shown)));
+    if (!SOME.fits(vocabulary as JsonValue)) throw new ReceiptError("the receipt does not state its vocabulary");
     const stored = Object.hasOwn(given, "leaf") ? storedFromLeaf(given) : storedFromPresented(given);
     const event = parseEvent(stored.canonical);
     const seal = parseSeal(text.slice(end + 2));
-    return { stored, event, index: Number(number[1]), path: path.map(asHash), seal, keys };
+    return {
+      stored,
+      event,
+      index: Number(number[1]),
+      path: path.map(asHash),
+      seal,
+      keys,
+      vocabulary: vocabulary as number,
+    };
   } catch (error) {
     const known = error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
     if (known) throw new ReceiptError(error.message);
@@ -84,7 +96,7 @@ export function parseReceipt(text: string): Receipt {
  * @param publicKey the sealing key, 32 raw bytes, known from elsewhere; null when the signature is not to be checked
  */
 export function receiptProblem(
-  { stored, event, index, path, seal }: Receipt,
+  { stored, event, index, path, seal, vocabulary }: Receipt,
   publicKey: Uint8Array | null,
 ): string | null {
   const hash = eventHash(stored.canonical);
@@ -95,7 +107,7 @@ export function receiptProblem(
       return "the details do not fit the event's commitment";
     }
   }
-  const isErasable = (eventFacts(event.operation)?.erasedBy.length ?? 0) > 0;
+  const isErasable = vocabulary > VOCABULARY || (eventFacts(event.operation)?.erasedBy.length ?? 0) > 0;
   if (stored.details === null && !isErasable)
     return "the details are gone, and nothing can erase those of such an event";
   if (event.seq !== index) return "the proof is of another event";

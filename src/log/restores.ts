@@ -53,33 +53,16 @@ export interface DeclaredRestore {
   backupCreatedAt: string | null;
   /** SHA-256 of the backup's manifest. */
   backupDigest: string | null;
-  /** What it did to the control database. */
-  control: RestoredControl | null;
+  /** The workspaces that the backup lacked, if this log states them. */
+  workspacesLeftOut: readonly string[];
   /** The epoch that it begins; `malformed` when the members are not in order. */
   epoch: NewEpoch | "malformed" | null;
 }
 
-/** How a restore corrected the control database by the log. Rows that need more data than events have are left out. */
-export interface RestoredControl {
-  /** When it revoked the unused links, ms since the Unix epoch. */
-  linksRevokedAt: number;
-  /** The rows of this workspace that it could not make. */
-  rowsLeftOut: { table: string; id: string }[];
-  /** The workspaces that the backup lacked, if this log states them. */
-  workspacesLeftOut: readonly string[];
-}
-
-/** Returns the members of the event's details about the control database. */
-export const restoredControlDetails = ({ linksRevokedAt, rowsLeftOut, workspacesLeftOut }: RestoredControl) => ({
-  links_revoked_at: new Date(linksRevokedAt).toISOString(),
-  rows_left_out: rowsLeftOut.map(({ table, id }) => ({ table, id })),
-  ...(workspacesLeftOut.length > 0 && { workspaces_left_out: [...workspacesLeftOut] }),
-});
-
 /** Returns the restore that an event declares; null when it declares none. */
-export function declaredRestore(event: AuditEventBody, details: string | null): DeclaredRestore | null {
+export function declaredRestore(event: AuditEventBody, details: JsonObject | null): DeclaredRestore | null {
   if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
-  const said = details === null ? {} : (JSON.parse(details) as JsonObject);
+  const said = details ?? {};
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
   return {
     seq: event.seq,
@@ -88,23 +71,9 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
     headHash: text(said.head_hash),
     backupCreatedAt: text(said.backup_created_at),
     backupDigest: text(said.backup_digest),
-    control: restoredControl(said),
+    workspacesLeftOut: Array.isArray(said.workspaces_left_out) ? said.workspaces_left_out.map(String) : [],
     epoch: details === null ? null : isNewEpoch(said) ? said : "malformed",
   };
-}
-
-function restoredControl({
-  links_revoked_at: at,
-  rows_left_out: rows,
-  workspaces_left_out: workspaces,
-}: JsonObject): RestoredControl | null {
-  if (typeof at !== "string" || !Array.isArray(rows)) return null;
-  const rowsLeftOut = rows.map((row: JsonValue) => {
-    const { table, id } = (row ?? {}) as JsonObject;
-    return { table: String(table), id: String(id) };
-  });
-  const workspacesLeftOut = Array.isArray(workspaces) ? workspaces.map(String) : [];
-  return { linksRevokedAt: Date.parse(at), rowsLeftOut, workspacesLeftOut };
 }
 
 /** Returns what is wrong with a restore after the event `last`; null when nothing is, or the details are erased. */

@@ -32,6 +32,7 @@ import { workloads } from "./workloads.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MIB = 1024 ** 2;
 /** The highest value of a limit. A higher limit would limit nothing. */
@@ -114,6 +115,11 @@ const SETTINGS = {
     workloads,
     [],
     "tokens of which issuers act in which workspace: a table [[workload]] each in the settings file, JSON elsewhere",
+  ),
+  heads_interval: setting(
+    within(SECOND_MS, DAY_MS, duration),
+    HOUR_MS,
+    "how far all workspaces have come is recorded at most this often",
   ),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),

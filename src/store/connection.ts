@@ -113,11 +113,11 @@ export class Connection implements Transaction, Disposable {
   /** Begins a write transaction. Waits for that of another connection without holding up this one's thread. */
   async beginWhenFree(): Promise<void> {
     const until = performance.now() + BEGIN_PATIENCE_MS;
-    while (!this.beginIfFree(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
+    while (!this.#beginIfFree(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
   }
 
   /** Begins a write transaction. Returns false when another connection has one; with `isLast`, throws instead. */
-  beginIfFree(isLast = false): boolean {
+  #beginIfFree(isLast: boolean): boolean {
     this.exec("PRAGMA busy_timeout = 0");
     try {
       this.exec("BEGIN IMMEDIATE");

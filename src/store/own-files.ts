@@ -96,11 +96,6 @@ export class OwnFiles {
     return this.#databaseChange() === "gone";
   }
 
-  /** Whether the database is unchanged. */
-  isAsNoted(): boolean {
-    return this.#databaseChange() === "none";
-  }
-
   /** Whether the files were replaced. Writes of other processes do not count. */
   isReplaced(): boolean {
     const { database, log } = this.#changes((now) => changeOf(this.#log, now));

@@ -9,8 +9,7 @@
  *   its chain up to its own, a gap those that are missing.
  * - The log as a whole (its end, its tree, seals over it): a changed, missing or repeated event before it, or another
  *   problem of the log as a whole.
- * - Details that no erasure names: a cause at the same event, an event after it (that may be the erasure), or the log
- * as
+ * - Details that no erasure names: a cause at the same event, an event after it (that may be the erasure), or the log as
  *   a whole.
  * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
  *   of its agent. A row that events state: also any changed, missing or repeated event, which may have stated it, or
@@ -89,6 +88,7 @@ const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "details_malformed",
   "details_invalid",
   "operation_unknown",
+  "vocabulary_invalid",
   "operation_impossible",
   "actor_impossible",
   "result_impossible",
@@ -197,11 +197,8 @@ const isMore = (problem: Problem, cause: Problem): boolean =>
   rankOf(problem) === rankOf(cause) &&
   rankOf(problem) !== "schema";
 
-/**
- * Returns a problem as its own cause. Every wrong row of the control database is one, since each may give somebody
- * access.
- */
-export function alone(problem: Problem): Cause {
+/** Returns a problem as its own cause. */
+function alone(problem: Problem): Cause {
   const key = problem.row?.key ?? null;
   return {
     problem,
@@ -226,9 +223,7 @@ export function causesOf(problems: readonly Problem[]): Cause[] {
     if (cause !== undefined) explain(cause, problem);
     else if (more?.rows.has(nameOf(problem))) explain(more, problem);
     else if (more !== undefined) takeRow(more, problem);
-    else {
-      causes.push(alone(problem));
-    }
+    else causes.push(alone(problem));
   }
   return causes;
 }

@@ -46,7 +46,11 @@ const BY_CONCERN = {
       "the details that an erasure destroyed were put back",
       "Ask who kept a copy of what had to be erased.",
     ],
-    operation_unknown: ["there is no such operation", FORGED],
+    operation_unknown: ["there is no such operation, result or kind of actor", FORGED],
+    vocabulary_invalid: [
+      "the number of the vocabulary is not the next one, or not the one that the log announces",
+      FORGED,
+    ],
     operation_impossible: ["what the operation needs was not there when it was recorded", FORGED],
     actor_impossible: ["nobody of this kind can request the operation", FORGED],
     result_impossible: ["the operation never ends with this result, or not with this blocked_by", FORGED],
@@ -117,29 +121,18 @@ const BY_CONCERN = {
     row_added: ["a row is stored that no event of the log made", ACCESS],
     row_missing: ["a row is gone although no event of the log removed it", ACCESS],
     row_changed: ["a row is not as the events of the log left it", ACCESS],
-    workspace_added: ["the control database has a workspace that no log created", ACCESS],
     workspace_missing: [
-      "a workspace has a log, but the control database does not know it",
-      "Ask when the workspace was deleted, and by whom: the product does not delete workspaces.",
+      "the file of a workspace is not there, and the log of the installation does not say that it was deleted",
+      "Look for the workspace in a backup or an export, and ask who removed it.",
     ],
-    workspace_changed: ["what the control database says of a workspace is not what its log says", ACCESS],
-    key_added: ["the control database has an API key that no event created", ACCESS],
-    key_missing: ["an API key that an event created is gone; keys are never deleted", ACCESS],
-    key_moved: ["an API key belongs to another workspace than the one whose log created it", ACCESS],
-    key_changed: [
-      "an API key is not as the events left it: its scope, agents, expiry, revocation or successor was changed",
-      ACCESS,
+    workspace_behind_head: [
+      "a workspace is not the one of which the log of the installation recorded the head, or is older",
+      "Look for the newer state in a backup or an export, and ask who put the older one back.",
     ],
-    member_added: ["the control database has a member that no event added", ACCESS],
-    member_missing: ["a member is gone although no event removed them", ACCESS],
-    member_changed: ["a member does not have the role that the events gave them", ACCESS],
-    invitation_added: ["the control database has an invitation that no event created", ACCESS],
-    invitation_missing: ["an invitation that an event created is gone; invitations are never deleted", ACCESS],
-    invitation_changed: ["an invitation is not as the events left it", ACCESS],
-    passkey_added: ["the control database has a passkey that no event added", ACCESS],
-    passkey_missing: ["a passkey is gone although no event removed it", ACCESS],
-    passkey_changed: ["a passkey is not what the event that added it says", ACCESS],
-    act_changed: ["an unfinished change of members, keys or workspaces is not what its event says", ACCESS],
+    workspace_unknown: [
+      "there is a workspace that the log of the installation does not know",
+      "Ask where the file comes from: governd did not make it in this data directory.",
+    ],
   },
   /** An object of the file's schema. */
   schema: {
@@ -195,6 +188,14 @@ export const OBSTACLES = {
     advice: "Ask who converted the file, and for the file as it was.",
   },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },
+  newer_vocabulary: {
+    means: "events are under a greater vocabulary than this program knows, so what they did was not checked",
+    advice: "Verify the evidence with a newer governd.",
+  },
+  newer_format: {
+    means: "the evidence has a format, or states a vocabulary, that this program does not know",
+    advice: "Verify it with a newer governd.",
+  },
   export_incomplete: {
     means: "the export's end is missing, so nothing is known of what should follow",
     advice: "Resume the export or make it again.",

@@ -79,7 +79,7 @@ async function receiptOf(stored: ExportedEvent, { open, header, first }: ReadExp
   path.add(path.end, path.end + 1, [after.hash]);
   path.add(path.end, seal.size, around.after);
   const keys = header.keys !== undefined ? { keys: header.keys } : {};
-  const receipt = makeReceipt(stored, path.hashes(), header.seal, { exact, ...keys });
+  const receipt = makeReceipt(stored, path.hashes(), header.seal, { exact, vocabulary: header.vocabulary, ...keys });
   const problem = receiptProblem(parseReceipt(receipt), parseVerifierKey(header.public_key).publicKey);
   if (problem !== null) throw new ExportFormatError(`${problem}. See what \`governd verify\` says of it`);
   return receipt;
@@ -123,8 +123,9 @@ async function readExport(
     header: null,
     trailer: null,
     scope: "workspace",
+    vocabulary: undefined,
     event: (_, event) => onEvent(event),
-    eventBytes: () => false,
+    ownLine: () => false,
     trailing: () => {
       throw new ExportFormatError("something follows the end of the export");
     },

@@ -54,7 +54,7 @@ export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): P
 }
 
 /**
- * Returns the obstacle for a log that ends before seals in its seal file: the seals may have been copied after the
+ * Returns the obstacle for a log that ends before seals in its seal file, or before its recorded head: these may have been copied after the
  * database, while a daemon wrote, or the log may have been truncated. Null when anything else contradicts the log, such
  * as a seal of the auditor, and when no daemon had the database open, which would leave a log (-wal) beside it.
  *
@@ -66,12 +66,17 @@ export async function whyShort(
   { report, verdict }: SourceResult,
 ): Promise<Obstacle | null> {
   const found = report.problems.filter(({ code }) => !(code in OBSTACLES));
-  if (verdict !== "tampered" || !found.every(isOfLaterSeals) || !existsSync(`${realpathSync(request.path)}-wal`))
+  if (
+    verdict !== "tampered" ||
+    !found.every((one) => isOfLaterSeals(one) || isBehind(one)) ||
+    !existsSync(`${realpathSync(request.path)}-wal`)
+  )
     return null;
-  const alone = await verifyDatabaseFile(file, { ...request, sealFile: null });
+  const { head: _, ...own } = request;
+  const alone = await verifyDatabaseFile(file, { ...own, sealFile: null });
   if (alone.verdict === "tampered") return null;
   const message =
-    "its file of seals covers more events than the log has: either the seals were copied after the database, while a daemon wrote to it, or the log's end was cut off: copy the seals before the database, or use governd backup";
+    "its file of seals, or its recorded head, covers more events than the log has: either they were copied after the database, while a daemon wrote to it, or the log's end was cut off: copy the log of the installation first, then the seals, then the databases, or use governd backup";
   return { code: "copied_while_written", message };
 }
 
@@ -112,6 +117,8 @@ function commitEnds(log: string): number[] | null {
     return ends;
   });
 }
+
+const isBehind = ({ code, seq }: ReportedProblem): boolean => code === "workspace_behind_head" && seq === null;
 
 const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
 

@@ -4,18 +4,14 @@
  * path diagnoses the whole, so no report depends on the number of threads.
  */
 import { statSync } from "node:fs";
-import { Bytes } from "../log/bytes.ts";
-import { parseEvent } from "../log/event.ts";
+import { VOCABULARY } from "../log/event.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
-import { goOn } from "../store/walk.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
-import type { LogPart, LogRange } from "./log-part.ts";
+import { KeyEvents, type LogPart, type LogRange } from "./log-part.ts";
 import type { FileChecker, WorkspaceCheck, WorkspaceVerificationOptions } from "./preparation.ts";
-import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
-import type { EntryChunks } from "./rows/present-entries.ts";
 import { checkFile, type FileCheck } from "./rows/schema.ts";
 import type { SealFeed } from "./rows/stored-seals.ts";
 import { PartThreads } from "./threads.ts";
@@ -126,12 +122,12 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
 
 /** The most events of a part, since its results wait in memory. */
 const MAX_EVENTS = 128 * TILE_WIDTH;
-/** The fewest events of a part, since a thread learns the shapes of every agent's events again in each part. */
+/** The fewest events of a part, since each part has results of its own for every agent. */
 const MIN_EVENTS = 16 * TILE_WIDTH;
 /** The number of parts of a thread, within these bounds. */
 const PARTS_OF_THREAD = 8;
-/** The writes that are replayed before other work gets a turn. */
-const WRITES_AT_ONCE = 2_048;
+/** The events about keys that are replayed before other work gets a turn. */
+const KEY_EVENTS_AT_ONCE = 2_048;
 
 /** The state to which the parts are joined. */
 interface LogWhole extends WorkspaceCheck {
@@ -178,53 +174,25 @@ async function* logRanges(whole: LogWhole, lastSeq: number, events: number): Asy
 
 async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void | Promise<void> | undefined) {
   const { verifier, tiles, census, take } = whole;
-  const { segment, roots, writes, events } = part;
-  const text = new Bytes(writes.bytes);
+  const { segment, roots, ofKeys, events } = part;
   const firstTile = segment.start / TILE_WIDTH;
   for (const [index, root] of roots.entries()) await tiles.addCompared(firstTile + index, root);
   verifier.append(segment);
   let done = 0;
   const followTo = async (end: number) => {
     while (done < end) {
-      const next = Math.min(done + WRITES_AT_ONCE, end);
-      census.replay.addPacked(writes, text, done, next);
+      const next = Math.min(done + KEY_EVENTS_AT_ONCE, end);
+      for (const event of KeyEvents.of(ofKeys, done, next)) census.replay.takeKey(event);
       done = next;
       if (next < end) await onProgress();
     }
   };
   for (const { after, event, details } of events) {
     await followTo(after);
-    take(parseEvent(event), details);
+    take(event, details);
   }
-  await followTo(writes.count);
+  await followTo(ofKeys.keys.length);
   await onProgress();
-}
-
-/** The ids of a range that a thread reads at once. */
-const IDS_AT_ONCE = 4_096;
-
-/** Yields the present entries of the whole file, which threads read ahead. */
-export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryChunks {
-  const asked: EntryRange[] = [];
-  async function* noted(): AsyncGenerator<EntryRange> {
-    for await (const range of entryRanges(reader)) {
-      asked.push(range);
-      yield range;
-    }
-  }
-  for await (const entries of threads.verify("entries", noted())) yield { range: asked.shift() as EntryRange, entries };
-}
-
-/** Yields ranges of ids that have at least one entry, even if most ids were deleted. */
-async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
-  const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
-  for (let { after, upTo } = ALL_ENTRIES; ; ) {
-    const first = await reader.value<number | null>(sql, [after, upTo]);
-    if (first == null) return;
-    const last = Math.min(goOn(after, first) - 1 + IDS_AT_ONCE, upTo);
-    yield { after: first - 1, upTo: last };
-    after = last;
-  }
 }
 
 /** The approximate size of a part of an export by default, bytes. */
@@ -260,7 +228,7 @@ export async function verifyInParts(
   using workers = new PartThreads(threads);
   const whole = new ExportVerifier(trust);
   const start = takeBeginning(whole, path, size);
-  if (start === null || whole.form === null) return null;
+  if (start === null || whole.form === null || (whole.vocabulary ?? VOCABULARY) > VOCABULARY) return null;
   const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
   if (ranges === null) return null;
   const options = {

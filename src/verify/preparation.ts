@@ -2,11 +2,10 @@
 
 import { prunedBefore } from "../core/rows/pruning.ts";
 import type { JsonObject } from "../json.ts";
-import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
-import { type AuditEventBody, parseEvent } from "../log/event.ts";
+import { effectKind, recordedEffect } from "../log/effects.ts";
+import { type AuditEventBody, GENESIS, RAISE_VOCABULARY, VOCABULARY } from "../log/event.ts";
 import { mayNameSealKey } from "../log/seal.ts";
 import type { Reader } from "../store/transaction.ts";
-import { keepPageMemory } from "./events/log-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";
 import type { StoredCheck } from "./rows/agents.ts";
 import { Census } from "./rows/expected/census.ts";
@@ -20,8 +19,10 @@ import {
   reportBlanks,
   reportKeptRows,
 } from "./rows/expected/kept-rows.ts";
+import { isAboutEntries } from "./rows/expected/key-events.ts";
 import type { Replay } from "./rows/expected/replay.ts";
 import type { FileCheck } from "./rows/schema.ts";
+import { StatedHeads } from "./rows/stated-heads.ts";
 import { StatedRows } from "./rows/stated-rows.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
@@ -60,20 +61,29 @@ export interface WorkspaceCheck extends StoredCheck {
   keys: KeyCheck;
   /** The rows that events state. */
   rows: StatedRows;
+  /** The heads of workspaces that the log of the installation states. */
+  heads: StatedHeads;
   tiles: TileCheck;
   /** The position from which the log has all events. */
   before: number;
   /** The newest pruning, where the whole workspace is verified; null when nothing was pruned. */
   stated: KeptState | null;
   /** Adds the next event. `details` is null when they are erased or not genuine. */
-  take(event: AuditEventBody, details: string | null): void;
+  take(event: AuditEventBody, details: JsonObject | null): void;
   /** Adds an event that a pruning kept. The keys in force before and after it are unknown. */
-  takeKept(event: AuditEventBody, details: string | null): void;
+  takeKept(event: AuditEventBody, details: JsonObject | null, isKnown: boolean): void;
 }
 
-/** Whether stored rows depend on an event. */
-export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
-  mayNameSealKey(operation) || effectKind(operation, result) !== "none";
+/** Whether stored rows depend on an event, or whether they must have been as the event says. */
+export const isNoted = (event: Pick<AuditEventBody, "operation" | "result">): boolean =>
+  mayNameSealKey(event.operation) || effectKind(event.operation, event.result) !== "none" || isAboutEntries(event);
+
+/** Returns the event that announces a greater vocabulary than this program knows; null for none. */
+async function findRaise(reader: Reader): Promise<number | null> {
+  const sql = `SELECT min(seq) FROM events WHERE agent_id IS NULL AND operation IN (?, ?)
+    AND CASE WHEN json_valid(details) THEN details ->> '$.vocabulary' END > ?`;
+  return (await reader.value<number | null>(sql, [GENESIS, RAISE_VOCABULARY, VOCABULARY])) ?? null;
+}
 
 /** Reads the keys and histories with which the events are compared. */
 export async function beginCheck(
@@ -81,7 +91,6 @@ export async function beginCheck(
   scope: VerificationScope,
   { maxKeys, publicKeys = [], witnesses = [] }: WorkspaceVerificationOptions,
 ): Promise<WorkspaceCheck> {
-  await keepPageMemory(reader);
   const before = await prunedBefore(reader);
   const stated = before === 0 || "agentId" in scope ? null : await readKeptState(reader);
   const listed = stated !== null && (await areKeptRows(reader, stated));
@@ -90,34 +99,32 @@ export async function beginCheck(
   const census = listed ? new Census(histories, maxKeys, begin) : new Census(histories, maxKeys);
   const keys = new KeyCheck();
   const rows = new StatedRows((...problem) => verifier.report(...problem));
+  const heads = new StatedHeads((...problem) => verifier.report(...problem));
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
+  const raisedAt = "agentId" in scope ? await findRaise(reader) : null;
   const taking =
-    (follow: (event: AuditEventBody, effect: RecordedEffect) => void) =>
-    (event: AuditEventBody, text: string | null): void => {
+    (follow: (event: AuditEventBody, details: JsonObject | null) => void) =>
+    (event: AuditEventBody, details: JsonObject | null, isKnown = true): void => {
       if (!isNoted(event)) return;
-      const details = text === null ? null : (JSON.parse(text) as JsonObject);
       keys.add(event, details);
-      if (effectKind(event.operation, event.result) === "rows") rows.add(event, details);
-      follow(event, recordedEffect(event, details));
+      if (!isKnown) return;
+      const kind = effectKind(event.operation, event.result);
+      if (kind === "rows") rows.add(event, details);
+      if (kind === "heads") heads.add(event.seq, recordedEffect(event, details));
+      follow(event, details);
     };
-  const take = taking((event, effect) => census.replay.add(event, effect));
-  const takeKept = taking((event, effect) => histories.of(event.agent_id).take(event, effect));
+  const take = taking((event, details) => census.replay.take(event, details));
+  const takeKept = taking((event, details) => histories.of(event.agent_id).take(event, recordedEffect(event, details)));
   const verifier: LogVerifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
+    ...(raisedAt !== null && { raisedAt }),
     ...("agentId" in scope ? {} : { seals: { trusted: publicKeys, offered, witnesses } }),
     onEvent: take,
-    onAccepted: (accepted, text) => {
-      const { effect } = accepted.shape;
-      if (effect === "put") census.replay.addWrite(accepted, text);
-      if (effect === "put" || effect === "none") return;
-      const event = parseEvent(text.text(accepted.start, accepted.end));
-      take(event, text.text(accepted.detailsAt, accepted.detailsEnd));
-    },
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
   if (listed) await reportBlanks(reader, verifier, stated, await begin(census.replay, histories));
   else if (stated !== null) reportKeptRows(verifier, stated);
-  return { reader, verifier, histories, census, keys, rows, tiles, before, stated, take, takeKept };
+  return { reader, verifier, histories, census, keys, rows, heads, tiles, before, stated, take, takeKept };
 }

@@ -112,8 +112,10 @@ export function verdictOf(report: {
   problemCount: number;
   seals?: { undetermined: readonly string[] } | null;
   undetermined?: string | null;
+  newerFrom?: number | null;
 }): Verdict {
   if (report.problemCount > 0) return "tampered";
-  const open = (report.undetermined ?? null) !== null || (report.seals?.undetermined.length ?? 0) > 0;
+  const open =
+    (report.undetermined ?? report.newerFrom ?? null) !== null || (report.seals?.undetermined.length ?? 0) > 0;
   return open ? "undetermined" : "verified";
 }

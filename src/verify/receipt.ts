@@ -1,5 +1,7 @@
 /** Verifies a receipt: one event, its proof, the seal, and the keys that lead to it. */
 import { orNull } from "../failure.ts";
+import type { JsonObject } from "../json.ts";
+import { formProblem, VOCABULARY } from "../log/event.ts";
 import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
 import { NoteError, type VerifierKey } from "../log/note.ts";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
@@ -8,7 +10,7 @@ import { causesOf } from "./causes.ts";
 import { TAMPERED } from "./completeness.ts";
 import { witnessesOf } from "./events/witnesses.ts";
 import type { Finding } from "./problems.ts";
-import { newResult, obstacle, reported, reportedObstacle, type SourceResult } from "./report.ts";
+import { newerVocabulary, newResult, obstacle, reported, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** Verifies the text of a receipt. Without a key nothing can be established, since a receipt has no chain. */
@@ -20,7 +22,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
     if (!(error instanceof ReceiptError)) throw error;
     return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
   }
-  const { event, seal, stored } = receipt;
+  const { event, seal, stored, vocabulary } = receipt;
   const keys = keysOfReceipt(receipt);
   const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(seal, key) !== "absent");
   const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses);
@@ -36,16 +38,11 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
     const problems = causesOf([{ ...found, seq: event.seq, id: event.id, event }]).map(reported);
     return newResult(path, "receipt", { ...about, verdict: "tampered", problems, completeness: TAMPERED });
   }
-  if (publicKey === undefined) {
-    const why = whyNoKey(publicKeys, keys ?? []);
-    const problems = [reportedObstacle("key_not_given", why)];
-    return newResult(path, "receipt", {
-      ...about,
-      verdict: "undetermined",
-      problems,
-      completeness: { is: "unknown", why },
-    });
+  if (vocabulary > VOCABULARY) {
+    return obstacle(path, "receipt", "newer_format", newerVocabulary("the receipt states", vocabulary), about);
   }
+  if (publicKey === undefined)
+    return obstacle(path, "receipt", "key_not_given", whyNoKey(publicKeys, keys ?? []), about);
   const cosigned = witnesses.length > 0 ? { witnesses: witnessesOf(seal, witnesses) } : {};
   return newResult(path, "receipt", {
     ...about,
@@ -77,6 +74,9 @@ function problemOfReceipt(
   const message = receiptProblem(receipt, publicKey);
   const code = publicKey === null || checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
   if (message !== null) return { code, message };
+  const details = receipt.stored.details === null ? null : (JSON.parse(receipt.stored.details) as JsonObject);
+  const impossible = receipt.vocabulary > VOCABULARY ? null : formProblem(receipt.event, details, null);
+  if (impossible !== null) return impossible;
   try {
     witnessesOf(receipt.seal, witnesses);
     return null;

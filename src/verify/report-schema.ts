@@ -77,14 +77,9 @@ const Witness = object({
   time: t.String({ description: "When it was cosigned." }),
 });
 
-const Window = object({
-  since: t.String({ description: "When the backup was begun, as its manifest says, which nobody signs." }),
-  acts: t.Integer({ minimum: 0, description: "The acts recorded since then, which its `control.db` may lack." }),
-});
-
 export const SourceReport = object({
   path: t.String(),
-  kind: oneOf(["workspace", "export", "receipt", "directory", "control", "unknown"] as const),
+  kind: oneOf(["workspace", "export", "receipt", "directory", "unknown"] as const),
   workspace_id: nullable(t.String()),
   events: Count,
   agents: t.Array(Agent),
@@ -105,7 +100,6 @@ export const SourceReport = object({
       description: "Given seals that a restore names as lost, so that they contradict nothing.",
     }),
   ),
-  window: t.Optional(Window),
   not_covered: t.Optional(t.Array(t.String(), { description: "What this evidence cannot verify." })),
   problems: t.Array(ReportedProblem, { description: "The first 1,000." }),
 });

@@ -1,13 +1,13 @@
 /** The reports of `governd verify` on each piece of evidence, and the verdict over all of them. */
 
-import type { ControlTable } from "../log/control-effects.ts";
+import { VOCABULARY } from "../log/event.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
 import { parseOrigin } from "../log/seal.ts";
 import { type Cause, causesOf } from "./causes.ts";
 import { type ObstacleCode, PROBLEMS } from "./codes.ts";
 import type { Completeness } from "./completeness.ts";
-import type { ControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
+import type { LogFacts } from "./installation.ts";
 import { MAX_REPORTED_PROBLEMS, type Problem, type Verdict, verdictOf } from "./problems.ts";
 import type { ReportedProblem, ReportedRestore, SourceReport } from "./report-schema.ts";
 
@@ -19,8 +19,9 @@ type SourceKind = SourceReport["kind"];
 /** Returns a cause in the form of a report. */
 export function reported({ problem, rows, keys, consequences }: Cause): ReportedProblem {
   const { code, message, event, row } = problem;
-  // Rows as a whole contradict the log, and not a single event.
-  const seq = row?.whole && row.key === null ? null : problem.seq;
+  // Rows as a whole contradict the log, and not a single event, unless the event contradicts what the log leaves.
+  const isOfRows = row?.whole && row.key === null && PROBLEMS[problem.code].concern !== "event";
+  const seq = isOfRows ? null : problem.seq;
   return {
     code,
     message,
@@ -62,10 +63,8 @@ export interface SourceResult {
   range: { first: number; last: number } | null;
   erasedDetails: number;
   completeness: Completeness;
-  /** The events of a workspace's log about the control database, if the whole log was read. */
-  controlLog?: ControlLog | null;
-  /** The number of rows of each table of the control database that agree with the logs. */
-  agreeing?: Readonly<Record<ControlTable, number>>;
+  /** What a workspace's log says of workspaces and of restores, if the whole log was read. */
+  facts?: LogFacts | null;
 }
 
 /** The members of a result. Absent members are unknown. */
@@ -95,10 +94,24 @@ export function newResult(
   };
 }
 
-/** Returns the result for evidence that could not be read. */
-export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
+/** Returns a result with a further problem. */
+export function withProblem(result: SourceResult, problem: Problem): SourceResult {
+  const problems = [...causesOf([problem]).map(reported), ...result.report.problems].slice(0, MAX_REPORTED_PROBLEMS);
+  const report = { ...result.report, problems };
+  return { ...result, report, problemCount: result.problemCount + 1, verdict: "tampered" };
+}
+
+/** Returns the result for evidence that cannot be judged. @param known what could be read of it */
+export function obstacle(
+  path: string,
+  kind: SourceKind,
+  code: ObstacleCode,
+  message: string,
+  known: Pick<Result, "report" | "range"> = {},
+): SourceResult {
   const problems = [reportedObstacle(code, message)];
-  return newResult(path, kind, { verdict: "undetermined", problems, completeness: { is: "unknown", why: message } });
+  const completeness = { is: "unknown", why: message } as const;
+  return newResult(path, kind, { ...known, verdict: "undetermined", problems, completeness });
 }
 
 /** Returns the result for evidence in which tampering was found before all of it was read. */
@@ -125,7 +138,8 @@ export function resultOf(
   const isWrong = isLogWrong(found.problems);
   const isExplained = isWrong || obstacles.some(({ code }) => NOT_ALL_THERE.has(code));
   const own = isWrong ? obstacles.filter(({ code }) => code !== "log_empty") : obstacles;
-  const inTheWay = isExplained ? own : [...own, ...open, ...(openErased > 0 ? [outside] : [])];
+  const newer = found.newerFrom === null ? [] : [newerEvents(found.newerFrom)];
+  const inTheWay = [...newer, ...(isExplained ? own : [...own, ...open, ...(openErased > 0 ? [outside] : [])])];
   const [obstruction] = inTheWay;
   const causes = causesOf(found.problems).map(reported);
   // Problems beyond those that were kept count as consequences of the first cause.
@@ -151,6 +165,15 @@ export function resultOf(
     completeness: obstruction === undefined ? proved : { is: "unknown", why: obstruction.message },
   });
 }
+
+const newerEvents = (seq: number): Obstacle => ({
+  code: "newer_vocabulary",
+  message: `what the events from ${seq} on did was not checked, nor the rows that they may have changed: they are under a greater vocabulary than ${VOCABULARY}, which is the greatest that this governd knows`,
+});
+
+/** Returns the message for evidence that states a vocabulary that this program does not know. */
+export const newerVocabulary = (states: string, number: number): string =>
+  `${states} vocabulary ${number}, and this governd knows ${VOCABULARY}`;
 
 const NOT_ALL_THERE: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>([
   "export_incomplete",

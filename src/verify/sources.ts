@@ -1,10 +1,13 @@
 /** Verifies a workspace's database, or an export. (receipt.ts verifies receipts.) */
+
 import { statSync } from "node:fs";
-import { hasAnswers } from "../core/rows/answers.ts";
+import type { WorkspaceHead } from "../core/heads/tree.ts";
 import { EMBEDDINGS_TABLE } from "../core/rows/embeddings.ts";
 import { FULL_TEXT_TABLE } from "../core/rows/full-text.ts";
 import { prunings } from "../core/rows/pruning.ts";
+import { continuesHead } from "../core/writer/continuity.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
+import { VOCABULARY } from "../log/event.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
@@ -12,14 +15,14 @@ import { otherGovernd, schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { ObstacleCode } from "./codes.ts";
 import { logCompleteness } from "./completeness.ts";
-import { readControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
+import { readLogFacts } from "./installation.ts";
 import { FileCheckAside, type PartRequest, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem } from "./problems.ts";
-import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
+import { newerVocabulary, type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
 import { nameEvents } from "./rows/events-named.ts";
 import { hasWorkspaceRetention } from "./rows/expected/histories.ts";
 import { numberProblem } from "./rows/numbers.ts";
@@ -37,6 +40,8 @@ export interface DatabaseRequest extends WorkspaceVerificationOptions {
   workspaceId?: string;
   /** The key of an encrypted file. */
   encryptionKey?: EncryptionKey | null;
+  /** The head of the workspace that the log of the installation recorded, and when, ms since the Unix epoch. */
+  head?: WorkspaceHead & { recordedMs: number };
 }
 
 /** Verifies an open database. Never writes to it. */
@@ -51,7 +56,7 @@ export async function verifyDatabase(connection: Connection, wanted: DatabaseReq
 }
 
 /** Runs `read` so that it can read a schema that SQLite does not accept, because an object's text was changed. */
-export function withAnySchema<T>(connection: Connection, read: () => T): T {
+function withAnySchema<T>(connection: Connection, read: () => T): T {
   connection.exec("PRAGMA writable_schema = ON");
   try {
     return read();
@@ -89,10 +94,6 @@ export async function verifyDatabaseFile(file: { path: string; immutable: boolea
 }
 
 function whyNotWorkspace(connection: Connection): Obstacle | null {
-  if (hasTable(connection, "api_keys")) {
-    const message = "this is the control database, which has no audit log: name the data directory or a workspace";
-    return { code: "not_evidence", message };
-  }
   if (!isWorkspace(connection)) {
     return { code: "not_evidence", message: "this database is no workspace of governd" };
   }
@@ -105,7 +106,7 @@ function whyNotWorkspace(connection: Connection): Obstacle | null {
 }
 
 /** Returns the obstacle for a database that another governd wrote, newer or from before 0.1.0; null for any other. */
-export function unknownSchema(connection: Connection, newest: number): Obstacle | null {
+function unknownSchema(connection: Connection, newest: number): Obstacle | null {
   const found = schemaVersion(connection);
   const other = otherGovernd(found, newest);
   if (other === null) return null;
@@ -131,16 +132,20 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
   const file = await aside.result();
   const damaged = damagedResult(wanted, file);
   if (damaged !== null) return damaged;
-  const all = [...otherWorkspace(found, wanted), ...file.problems.map(schemaProblem)];
+  const all = [
+    ...otherWorkspace(found, wanted),
+    ...behindHead(connection, wanted),
+    ...file.problems.map(schemaProblem),
+  ];
   const obstacles = all.length > 0 ? [] : obstaclesOf(found, wanted);
   if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
   const report = withProblems(found, all);
-  const controlLog = whole ? await readControlLog(connection) : null;
+  // What events under a greater vocabulary say is not known.
+  const facts = whole && found.newerFrom === null ? await readLogFacts(connection) : null;
   const source = { path: wanted.path, kind: "workspace" } as const;
-  const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
+  const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), facts };
   await nameEvents(connection, result.report.problems);
-  const open = (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
-  if (await hasPositions(connection)) open.push(POSITIONS_NOT_COVERED);
+  const open = notEvidence(connection);
   if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
   if (found.prunedBefore > 0) {
     result.report.prunings = await pruningsOf(connection);
@@ -159,7 +164,7 @@ function damagedResult({ path }: Pick<DatabaseRequest, "path">, { damage }: File
 }
 
 /** Returns the obstacle for damage that SQLite reports. */
-export const damageObstacle = (damage: string): Obstacle => {
+const damageObstacle = (damage: string): Obstacle => {
   return { code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` };
 };
 
@@ -186,13 +191,24 @@ export async function verifyWorkspaceAndFile(
   return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
 }
 
-const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
+/** The tables of a workspace's file that are written without events, and what they hold. */
+const NOT_EVIDENCE = {
+  answers: "what a repeated request is answered",
+  key_use: "when each key was last used",
+  session_use: "when each session was last used",
+  directory: "which workspaces each account has ever joined",
+  sink_workspaces: "which workspaces have sinks",
+  devices: "which browsers signed in before",
+  sink_positions: "how far each sink has come",
+} as const;
 
-const POSITIONS_TABLE = "sink_positions";
-const POSITIONS_NOT_COVERED = "sink_positions: how far each sink has come";
-
-const hasPositions = async (reader: Reader): Promise<boolean> =>
-  (await reader.get(`SELECT 1 FROM ${POSITIONS_TABLE} LIMIT 1`)) !== undefined;
+/** Returns the tables with rows that no event states, each with what it holds. */
+function notEvidence(connection: Connection): string[] {
+  const used = Object.entries(NOT_EVIDENCE).filter(
+    ([table]) => connection.get(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined,
+  );
+  return used.map(([table, what]) => `${table}: ${what}`);
+}
 
 const SEARCH_NOT_COVERED = "search indexes: what a search finds, and in which order";
 
@@ -211,7 +227,7 @@ const pruningsOf = async (reader: Reader) =>
 
 const schemaChangesOf = (connection: Connection): SchemaChange[] => schemaChanges(connection, WORKSPACE_MIGRATIONS);
 
-export const schemaProblem = ({ message, table }: SchemaChange): Problem => ({
+const schemaProblem = ({ message, table }: SchemaChange): Problem => ({
   code: "schema_mismatch",
   seq: null,
   id: null,
@@ -233,13 +249,23 @@ function otherWorkspace({ workspaceId }: VerificationReport, wanted: DatabaseReq
   return [{ code: "wrong_workspace", seq: null, id: null, message }];
 }
 
+/** `seq` is null when the log does not reach to its head. */
+function behindHead(connection: Connection, { head, workspaceId }: DatabaseRequest): Problem[] {
+  if (head === undefined || continuesHead(connection, head, head.recordedMs)) return [];
+  const isShort =
+    connection.value<number | null>("SELECT max(seq) FROM events NOT INDEXED WHERE seq >= ?", [head.size - 1]) == null;
+  const said = `the log of the installation recorded ${head.size} events of ${workspaceId}`;
+  const message = isShort ? `${said}, and the log does not have them` : `${said}, and the last of them is another one`;
+  return [{ code: "workspace_behind_head", seq: isShort ? null : head.size - 1, id: null, message }];
+}
+
 const DAMAGE = {
   not_a_database: "this file is no database, or its beginning is damaged",
   corrupt: "the database is damaged or cut off: it cannot be read to its end",
 } as const;
 
 /** Returns the result for an error of reading the file. @throws the error when the file is not its cause */
-export function unreadable({ path }: Pick<DatabaseRequest, "path">, error: unknown): SourceResult {
+function unreadable({ path }: Pick<DatabaseRequest, "path">, error: unknown): SourceResult {
   const damage = damageOf(error);
   const message = error instanceof EncryptionMismatch ? error.advice : damage && DAMAGE[damage];
   if (message === null) throw error;
@@ -283,6 +309,9 @@ export async function verifyExportFile(threads: number, wanted: ExportRequest): 
 
 function resultOfExport(found: ExportReport, wanted: ExportRequest): SourceResult {
   const obstacles: { code: ObstacleCode; message: string }[] = [];
+  if (found.undetermined === null && found.vocabulary > VOCABULARY) {
+    obstacles.push({ code: "newer_format", message: newerVocabulary("the export states", found.vocabulary) });
+  }
   if (found.undetermined !== null) {
     obstacles.push({ code: obstacleOfExport(found), message: found.undetermined });
   } else if (wanted.agentId !== undefined && !found.agents.some(({ agent_id }) => agent_id === wanted.agentId)) {
@@ -292,6 +321,7 @@ function resultOfExport(found: ExportReport, wanted: ExportRequest): SourceResul
   return resultOf({ path: wanted.path, kind }, found, obstacles, found.completeness);
 }
 
-function obstacleOfExport({ header, eventsChecked }: ExportReport): ObstacleCode {
+function obstacleOfExport({ header, isNewer, eventsChecked }: ExportReport): ObstacleCode {
+  if (isNewer) return "newer_format";
   return header === null && eventsChecked === 0 ? "not_evidence" : "export_incomplete";
 }

@@ -9,7 +9,6 @@ import { BEHIND, runBehind } from "../thread-priority.ts";
 import { ExportPart, type PartOptions } from "./events/export-lines.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";
 import { type LogRange, verifyLogPart } from "./log-part.ts";
-import { type EntryRange, readEntryPart } from "./rows/entry-part.ts";
 import { checkFile } from "./rows/schema.ts";
 
 /** The database that a thread opens at its start; null when it is to verify exports. */
@@ -33,7 +32,6 @@ const WORK = {
   },
   file: (database: Connection, _: null) => checkFile(database),
   log: (database: Connection, range: LogRange) => verifyLogPart(database, range),
-  entries: async (database: Connection, range: EntryRange) => (await readEntryPart(database, range))?.entries ?? null,
   export(_: unknown, { path, range, options }: { path: string; range: FileRange; options: PartOptions }) {
     const part = new ExportPart(options);
     for (const piece of linesOf(path, range)) if (!part.push(piece)) break;
@@ -78,14 +76,6 @@ async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Pro
   }
 }
 
-/** Returns the buffers of packed writes and entries, which are transferred without being copied. */
-function buffersOf(found: WorkResult<keyof Work>): ArrayBuffer[] {
-  const packed = typeof found === "object" && found !== null && "writes" in found ? found.writes : found;
-  return Object.values(packed ?? {}).flatMap((member) =>
-    ArrayBuffer.isView(member) ? [member.buffer as ArrayBuffer] : [],
-  );
-}
-
 parentPort?.on("message", async (message: PartMessage) => {
   if (message === null) {
     database?.close();
@@ -93,5 +83,5 @@ parentPort?.on("message", async (message: PartMessage) => {
     return;
   }
   const result = await workUnlessDamaged(message);
-  parentPort?.postMessage({ id: message.id, result } satisfies PartResult, buffersOf(result));
+  parentPort?.postMessage({ id: message.id, result } satisfies PartResult);
 });

@@ -21,7 +21,7 @@ import type { VerificationReport } from "./events/contract.ts";
 import { addRows, feedLog, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
 import type { LogVerifier } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
-import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
+import { eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
 import {
   beginCheck,
   type VerificationScope,
@@ -29,9 +29,8 @@ import {
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
 import { allOf, type Problem } from "./problems.ts";
-import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
+import { checkAgentRows, checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
-import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
 import type { PartThreads } from "./threads.ts";
 
@@ -61,8 +60,7 @@ export async function verifyWorkspace(
   if (divided !== null) return divided;
   options.file?.begin();
   if ("agentId" in scope) return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
-  const inTurn = { feedEvents: feedInTurn(reader, options), present: chunksInTurn() };
-  const verify = () => verifyEverything(reader, options, inTurn);
+  const verify = () => verifyEverything(reader, options, feedInTurn(reader, options));
   return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
 }
 
@@ -80,13 +78,7 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
 /** Feeds the events to the verifier. Returns false when a part was not valid, so that there is no report. */
 type Feed = (check: WorkspaceCheck & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
 
-/** How events and present entries are read. */
-interface Way {
-  feedEvents: Feed;
-  present: EntryChunks;
-}
-
-async function verifyEverything(reader: Reader, options: WorkspaceVerificationOptions, { feedEvents, present }: Way) {
+async function verifyEverything(reader: Reader, options: WorkspaceVerificationOptions, feedEvents: Feed) {
   const head = await readHead(reader);
   const workspaceId = head?.workspaceId ?? null;
   const check = await beginCheck(reader, { scope: "workspace" }, options);
@@ -99,18 +91,26 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   await seals.upTo();
   await tiles.finish();
   await check.keys.compare(reader, verifier);
-  await check.rows.compare(reader);
   checkHead(verifier, head);
-  // If keys were left out, no entry can be proved, so reading ahead is useless.
-  const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
+  // An event whose meaning is unknown may have changed any row but those that follow from the events' envelopes.
+  if (verifier.vocabularies.newerFrom === null) await checkContents(reader, check);
+  else if (!verifier.isOpaque) await checkAgentRows(check);
+  const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
+  const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
+  return withProblems({ ...report, prunedBefore: before }, problem === null ? [] : [problem]);
+}
+
+/** Compares the rows with what the events say that they did. */
+async function checkContents(reader: Reader, check: WorkspaceCheck): Promise<void> {
+  const { verifier } = check;
+  await check.rows.compare(reader);
+  await check.heads.compare(reader);
+  const met = await checkAllAgents(check);
   await checkNothingLeft(reader, verifier, met);
   // Otherwise the list of the rows that a pruning kept was changed, which is reported.
   if (check.histories.prunedBefore === 0) {
     await check.census.compare(verifier, () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER));
   }
-  const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
-  const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
-  return withProblems({ ...report, prunedBefore: before }, problem === null ? [] : [problem]);
 }
 
 /** Returns a report with further problems. */
@@ -182,9 +182,7 @@ export async function verifyDivided(reader: Reader, options: WorkspaceVerificati
   const { count, patient = false } = threads;
   return await withThreads(reader, { count, patient }, async (running) => {
     file?.by(running);
-    const feedEvents = feedDivided(running, count, options);
-    const present = chunksAhead(reader, running);
-    const report = await verifyEverything(reader, options, { feedEvents, present });
+    const report = await verifyEverything(reader, options, feedDivided(running, count, options));
     return report?.valid ? report : null;
   });
 }
@@ -201,8 +199,9 @@ async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVe
     addRows(verifier, page);
     await options.onProgress?.(verifier.eventsChecked, total ?? 0);
   }
-  await checkOneAgent(check, agentId);
-  if (before === 0) await check.census.compare(verifier, chain);
+  const isKnown = verifier.vocabularies.newerFrom === null;
+  if (isKnown) await checkOneAgent(check, agentId);
+  if (before === 0 && isKnown) await check.census.compare(verifier, chain);
   const { workspaceId = null } = (await readHead(reader)) ?? {};
   const report = verifier.finish(workspaceId === null ? { agentId } : { workspaceId, agentId });
   return { ...report, prunedBefore: before };

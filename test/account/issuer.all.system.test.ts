@@ -1,10 +1,10 @@
 /** Signing in by an OpenID issuer: who gets in, as what, and what is refused. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
 import { Secret, TOTP } from "otpauth";
-import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { listMembers } from "../../src/core/rows/access/members.ts";
 import type { Cause } from "../../src/oidc/causes.ts";
-import { ControlDatabase } from "../../src/ops/directory/database.ts";
-import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { soon } from "../eventually.ts";
 import { problemPage, Visitor as VisitorOf } from "../oidc/visitor.ts";
@@ -14,6 +14,7 @@ import type { WorkspaceView } from "../support/workspace-view.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { Browser, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
 import { IssuerByHand, type Wrong } from "./issuer-by-hand.ts";
+import { DIGEST, SESSION_ID } from "./stated.ts";
 
 const HOUR_MS = 3_600_000;
 const files = temporaryDirectory();
@@ -32,8 +33,7 @@ beforeAll(async () => {
   issuer = await IssuerByHand.start();
   daemon = await TestDaemon.start({ flags: flags() });
   owner = await signUp(daemon, tokenOf(daemon.signUpUrl));
-  using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
-  log = daemon.viewOf(findInstallation(control.connection)?.id as string);
+  log = daemon.viewOf(daemon.installationId);
 });
 beforeEach(() => {
   issuer.wrong = {};
@@ -65,8 +65,13 @@ describe("somebody whom the issuer vouches for", () => {
     const [made, signedIn] = log.eventsAfter(head);
     expect(made).toMatchObject({
       operation: "account.create",
-      details: { account_id: json.account.id, issuer: issuer.url, subject: "s-1", link_id: null },
+      details: { account_id: json.account.id, issuer: issuer.url, identity_digest: DIGEST, link_id: null },
     });
+    const identity_id = String(made?.details?.identity_id);
+    const identity = log.connection.all("SELECT account_id, issuer, subject FROM identities WHERE id = ?", [
+      identity_id,
+    ]);
+    expect(identity).toEqual([[json.account.id, issuer.url, "s-1"]]);
     expect(signedIn).toMatchObject({ operation: "account.sign_in", details: { issuer: issuer.url } });
     expect(log.eventsAfter(head)).toHaveLength(2);
   });
@@ -134,6 +139,51 @@ describe("somebody whom the issuer vouches for", () => {
     issuer.who = { sub: "s-many", groups: [...PEOPLE, "gov-auditors"] };
     await person.signIn();
     expect(new Set(Object.values(await person.roles()))).toEqual(new Set(["auditor"]));
+  });
+
+  test("signs in although a workspace cannot be read, and gets the roles in the others", async () => {
+    const { json } = await owner.browser.post("/account/workspaces", { name: "lost" });
+    const file = workspaceFile(dataDirectory(daemon.dataDir), json.workspace_id);
+    const lost = json.workspace_id as string;
+    const inLost = async () =>
+      (await listMembers(daemon.viewOf(lost).connection)).map(({ accountId, role }) => [accountId, role]);
+    const signedIn = async (sub: string, group: string) => {
+      issuer.who = { sub, groups: [...PEOPLE, group] };
+      const person = new Visitor();
+      expect(await person.signIn()).toBe("/");
+      return { person, id: (await person.browser.get("/account")).json.account.id as string };
+    };
+    const { id } = await signedIn("s-known", "gov-owners");
+    await soon(async () => expect(await inLost()).toContainEqual([id, "owner"]));
+    await daemon.stop();
+    renameSync(file, `${file}.kept`);
+    await daemon.restart();
+    const known = await signedIn("s-known", "gov-auditors");
+    const fresh = await signedIn("s-fresh", "team-a");
+    for (const [{ person }, role] of [
+      [known, "auditor"],
+      [fresh, "member"],
+    ] as const) {
+      const roles = await person.roles();
+      expect([roles[owner.workspaceId], roles[lost]]).toEqual([role, undefined]);
+    }
+    // Whom no group lets in, has no session, though not all roles can be taken away.
+    issuer.who = { sub: "s-known", groups: [] };
+    const address = await known.person.begin();
+    expect((await known.person.browser.get(address.slice(daemon.url.length))).status).toBe(503);
+    expect(await known.person.isSignedIn()).toBe(false);
+    await soon(async () => expect(await daemon.log()).toContain("are given at the next sign-in only"));
+    await daemon.stop();
+    renameSync(`${file}.kept`, file);
+    await daemon.restart();
+    expect(await inLost()).toContainEqual([id, "owner"]);
+    for (const [sub, group, role] of [
+      ["s-known", "gov-auditors", "auditor"],
+      ["s-fresh", "team-a", "member"],
+    ] as const) {
+      const { person } = await signedIn(sub, group);
+      await soon(async () => expect((await person.roles())[lost]).toBe(role));
+    }
   });
 
   test.each([-80, 80])("signs in although the issuer's clock is %d s off", async (clockS) => {
@@ -233,7 +283,7 @@ describe("the issuer ends sessions", () => {
     expect((await logout(await issuer.logoutToken({ sid: "a" }))).status).toBe(204);
     expect([await isIn(one), await isIn(other), await isIn(third)]).toEqual([false, true, true]);
     expect(log.eventsAfter(head)).toMatchObject([
-      { operation: "account.end_sessions", details: { sessions: 1, issuer: issuer.url } },
+      { operation: "account.end_sessions", details: { sessions: [SESSION_ID], issuer: issuer.url } },
     ]);
     expect((await logout(await issuer.logoutToken({ sub: "s-8" }))).status).toBe(204);
     expect([await isIn(other), await isIn(third)]).toEqual([false, false]);
@@ -263,6 +313,7 @@ describe("an account with a password", () => {
     expect((await member.browser.post("/account/oidc/link", { password: "wrong password 123" })).json.code).toBe(
       "password_wrong",
     );
+    const head = log.head;
     const { json } = await member.browser.post("/account/oidc/link", { password: PASSWORD });
     const person = new Visitor();
     for (const [name, value] of member.browser.cookies) person.browser.cookies.set(name, value);
@@ -280,6 +331,8 @@ describe("an account with a password", () => {
     expect((await byIssuer.browser.delete("/account/oidc/link")).json.code).toBe("forbidden");
     expect((await member.browser.delete("/account/oidc/link")).status).toBe(204);
     expect((await byIssuer.browser.get("/account")).status).toBe(401);
+    const lines = log.eventsAfter(head).map(({ line }) => line);
+    expect(lines).toEqual(expect.arrayContaining(["- account.link_identity ok", "- account.unlink_identity ok"]));
   });
 });
 

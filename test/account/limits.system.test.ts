@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory } from "../../src/core/datadir/layout.ts";
-import { systemClock } from "../../src/ids.ts";
-import { createLink } from "../../src/ops/accounts/links.ts";
-import { OPEN_INVITATIONS_MAX, OWNED_WORKSPACES_MAX } from "../../src/ops/accounts/membership.ts";
-import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
+import type { Job } from "../../src/core/writer/job.ts";
+import { FOUNDED_WORKSPACES_MAX } from "../../src/ops/accounts/membership.ts";
+import { cliPrincipal, withWriter } from "../../src/ops/directory/journal.ts";
+import { memberOperations, OPEN_INVITATIONS_MAX } from "../../src/ops/members/operations.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { type Person, signUp, tokenOf } from "./browser.ts";
@@ -48,16 +49,16 @@ async function fill(room: number, path: string, body: object): Promise<void> {
 test(
   "workspaces of an account",
   async () => {
-    await fill(OWNED_WORKSPACES_MAX - 1, "/account/workspaces", { name: "one of many" });
+    await fill(FOUNDED_WORKSPACES_MAX - 1, "/account/workspaces", { name: "one of many" });
     const { json } = await owner.browser.get("/account/workspaces");
-    expect(json.data.length).toBe(OWNED_WORKSPACES_MAX);
+    expect(json.data.length).toBe(FOUNDED_WORKSPACES_MAX);
     const files = readdirSync(join(daemon.dataDir, "workspaces")).filter((name) => name.endsWith(".db"));
     // The other file is the log of the installation.
-    expect(files.length).toBe(OWNED_WORKSPACES_MAX + 1);
+    expect(files.length).toBe(FOUNDED_WORKSPACES_MAX + 1);
     const refused = await owner.browser.post("/account/workspaces", { name: "another" });
     expect(refused.json).toMatchObject({
       code: "forbidden",
-      detail: expect.stringContaining(`${OWNED_WORKSPACES_MAX} workspaces`),
+      detail: expect.stringContaining(`${FOUNDED_WORKSPACES_MAX} workspaces`),
     });
   },
   PROCESS_TEST_MS,
@@ -68,11 +69,16 @@ test(
   async () => {
     const path = `/account/workspaces/${owner.workspaceId}/invitations`;
     const { workspaceId } = owner;
-    {
-      using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
-      const wish = { kind: "invitation", createdBy: "cli", workspaceId, role: "auditor" } as const;
-      for (let left = OPEN_INVITATIONS_MAX - LAST; left > 0; left--) await createLink(control, systemClock, wish);
-    }
+    const directory = dataDirectory(daemon.dataDir);
+    const input = { role: "auditor", label: null, expiresInDays: 1 } as const;
+    const job: Job = {
+      operation: "member.invite",
+      principal: cliPrincipal(workspaceId),
+      run: (reader, context) => memberOperations["member.invite"].run(reader, context, input, undefined),
+    };
+    await withWriter(directory, sealKeySource(directory, null), workspaceId, (writer) =>
+      writer.perform(Array<Job>(OPEN_INVITATIONS_MAX - LAST).fill(job)),
+    );
     await fill(LAST, path, { role: "auditor" });
     expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);
   },

@@ -29,10 +29,17 @@ test("for another account, beside a running daemon that takes no sign-ups", asyn
   const { kind, url, token } = await link();
   expect(kind).toBe("setup");
   expect(url).toBe(`https://127.0.0.1:8443/sign-up#token=${token}`);
-  // The one that the start printed still works as well.
-  const one = await signUp(daemon, token);
-  const two = await signUp(daemon, tokenOf(daemon.signUpUrl));
+  const one = await signUp(daemon, tokenOf(daemon.signUpUrl));
+  const two = await signUp(daemon, token);
   expect(one.workspaceId).not.toBe(two.workspaceId);
+});
+
+test("and the first account that is made by it ends the one that the start printed", async () => {
+  await using other = await TestDaemon.start();
+  const printed = await governd(["account", "link", "--json", "--data-dir", other.dataDir]);
+  await signUp(other, printed.json<Printed>().token);
+  const answer = await new Browser(other).post("/account/links/inspect", { token: tokenOf(other.signUpUrl) });
+  expect([answer.status, answer.json.code]).toEqual([404, "link_not_found"]);
 });
 
 test.each([

@@ -1,9 +1,6 @@
 /** Passkeys: making them, signing in with one, and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Secret, TOTP } from "otpauth";
-import { dataDirectory } from "../../src/core/datadir/layout.ts";
-import { ControlDatabase } from "../../src/ops/directory/database.ts";
-import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import type { Answered } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
@@ -26,8 +23,7 @@ let log: WorkspaceView;
 beforeAll(async () => {
   daemon = await TestDaemon.start();
   owner = await signUp(daemon, tokenOf(daemon.signUpUrl));
-  using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
-  log = daemon.viewOf(findInstallation(control.connection)?.id as string);
+  log = daemon.viewOf(daemon.installationId);
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
@@ -90,7 +86,10 @@ describe("a passkey", () => {
     const remove = (id: string, typed = PASSWORD) =>
       person.browser.post(`/account/passkeys/${id}/remove`, { password: typed });
     expect((await remove(first.id, "another password")).json.code).toBe("password_wrong");
+    const head = log.head;
     expect((await remove(first.id)).status).toBe(204);
+    const [removed] = log.eventsAfter(head);
+    expect([removed?.line, removed?.details?.passkey_id]).toEqual(["- account.remove_passkey ok", first.id]);
     expect((await remove(first.id)).json.code).toBe("passkey_not_found");
     expect((await signIn(first)).answer.json.code).toBe("sign_in_failed");
     expect((await person.browser.get("/account")).json.account).toMatchObject({ passkeys: 1, recovery_codes_left: 10 });

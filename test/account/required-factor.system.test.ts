@@ -3,6 +3,7 @@ import { Secret, TOTP } from "otpauth";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { type Browser, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
+import { inSession } from "./stated.ts";
 
 let daemon: TestDaemon;
 let owner: Person;
@@ -40,7 +41,7 @@ test("an owner requires a second factor: members without one are locked out unti
   const [event, ...others] = view.eventsAfter(head);
   expect(others).toEqual([]);
   expect(event?.line).toBe("- workspace.change ok");
-  expect(event?.details).toEqual({ second_factor_since: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(event?.details).toEqual({ second_factor_since: expect.stringMatching(/^\d{4}-.*Z$/), ...inSession() });
 
   const listed = await member.browser.get("/account/workspaces");
   assertMatchesOpenApi("GET", "/account/workspaces", 200, listed.json);

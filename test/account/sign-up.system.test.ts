@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
+import { makeStartLink } from "../support/administration.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { Browser, freshEmail, PASSWORD, signUp, tokenOf } from "./browser.ts";
+import { inSession } from "./stated.ts";
 
 let daemon: TestDaemon;
 let first: string;
@@ -38,6 +40,14 @@ test("a start replaces the link that the start before it printed", async () => {
   expect(first).not.toBe(old);
   const browser = new Browser(daemon);
   expect((await browser.post("/account/links/inspect", { token: old })).status).toBe(404);
+  const late = await browser.post("/account/sign-up", { email: freshEmail(), password: PASSWORD, token: old });
+  expect([late.status, late.json.code]).toEqual([404, "link_not_found"]);
+  const links = daemon
+    .viewOf(daemon.installationId)
+    .eventsAfter(-1)
+    .filter(({ operation }) => /link/.test(operation));
+  expect(links.map(({ line }) => line)).toEqual(["- account.link ok", "- account.unlink ok", "- account.link ok"]);
+  expect(links[1]?.details?.link_id).toBe(links[0]?.details?.link_id as string);
   const inspected = await browser.post("/account/links/inspect", { token: first });
   expect(inspected.json).toMatchObject({ kind: "setup", workspace: null, role: null });
   assertMatchesOpenApi("POST", "/account/links/inspect", 200, inspected.json);
@@ -45,6 +55,9 @@ test("a start replaces the link that the start before it printed", async () => {
 
 test("the link makes the first account, once, with a workspace and a key that works", async () => {
   const browser = new Browser(daemon);
+  // Two nodes that start together may each print one that the other has not seen.
+  const another = await makeStartLink(daemon.dataDir);
+  expect((await browser.post("/account/links/inspect", { token: another })).status).toBe(200);
   const body = { email: "Ada@Example.com", password: PASSWORD, workspace_name: "Engines", token: first };
   const made = await browser.post("/account/sign-up", body);
   expect(made.status).toBe(201);
@@ -53,6 +66,9 @@ test("the link makes the first account, once, with a workspace and a key that wo
     account: { email: "ada@example.com", name: "ada", totp: false },
     workspace: { name: "Engines", role: "owner" },
   });
+  expect((await browser.post("/account/links/inspect", { token: another })).status).toBe(404);
+  const second = await browser.post("/account/sign-up", { email: freshEmail(), password: PASSWORD, token: another });
+  expect([second.status, second.json.code]).toEqual([404, "link_not_found"]);
   for (const line of made.headers.getSetCookie()) {
     expect(line).toMatch(
       /^__Host-governd_(session|device)=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=\d+$/,
@@ -77,8 +93,8 @@ test("the link makes the first account, once, with a workspace and a key that wo
     scope: "full",
     agents: null,
     networks: null,
-    created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     expires_at: null,
+    ...inSession(),
   });
   expect((await view.verify()).valid).toBe(true);
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
-import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon } from "../support/daemon.ts";
@@ -52,7 +52,7 @@ function filesWith(secrets: readonly string[]): string[] {
 }
 
 function change(sql: string, ...values: string[]): void {
-  using connection = openConnection(dataDirectory(daemon.dataDir).control);
+  using connection = openConnection(workspaceFile(dataDirectory(daemon.dataDir), daemon.installationId));
   expect(connection.change(sql, values)).toBe(1);
 }
 

@@ -1,18 +1,18 @@
-/** `POST /v1/audit/verify` compares the keys and members of a workspace with its log, while they change. */
+/** `POST /v1/audit/verify` compares what a log states with the rows of its file, while these change. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { dataDirectory } from "../../src/core/datadir/layout.ts";
-import { systemClock } from "../../src/ids.ts";
-import { insertAccount } from "../../src/ops/accounts/accounts.ts";
-import { acceptInvitation, changeRole, invite, removeMember } from "../../src/ops/accounts/membership.ts";
-import { Administration } from "../../src/ops/directory/administration.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { acceptInvitation, foundWorkspace } from "../../src/ops/accounts/membership.ts";
 import type { WorkspaceJournal } from "../../src/ops/directory/journal.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import { withParts } from "../corpus/control-base.ts";
+import { Accounts, makePasskey, withParts } from "../corpus/installation-base.ts";
 import { effort } from "../effort.ts";
-import type { Client } from "../support/client.ts";
+import { Administration, makeLink } from "../support/administration.ts";
+import type { Answered } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { serverOfDirectory } from "../support/engine.ts";
+import { changeRole, invite, removeMember, setOperator } from "../support/members.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
+import { signUp, tokenOf } from "./browser.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -27,10 +27,12 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 interface Verified {
   valid: boolean;
   first_invalid: unknown;
-  control: { verdict: string; rows: number; problems: { code: string; seq: number | null; message: string }[] } | null;
+  problems: { code: string; seq: number | null; message: string }[];
 }
 
-async function verify(client: Client, scope: object = { scope: "workspace" }): Promise<Verified> {
+type Posts = { post(path: string, body: unknown): Promise<Answered> };
+
+async function verify(client: Posts, scope: object = { scope: "workspace" }): Promise<Verified> {
   const { status, json } = await client.post("/v1/audit/verify", scope);
   expect(status).toBe(200);
   return json;
@@ -39,29 +41,36 @@ async function verify(client: Client, scope: object = { scope: "workspace" }): P
 const key = (workspaceId: string) =>
   ({ workspaceId, label: null, scope: "agent", agents: null, expiresInMs: 3_600_000 }) as const;
 
-const GOOD = {
-  valid: true,
-  first_invalid: null,
-  control: expect.objectContaining({ verdict: "verified", problems: [] }),
-};
+const OF_INSTALLATION = { scope: "installation" } as const;
 
-test("nothing is accused while acts are decided, recorded and applied", async () => {
+const GOOD = { valid: true, first_invalid: null, problems: [] };
+
+test("nothing is accused while workspaces are made, and accounts, keys and members change", async () => {
   const { id, client } = await daemon.workspace();
   const directory = dataDirectory(daemon.dataDir, null, serverOfDirectory(daemon.dataDir));
-  // Verifies at each of the moments of an act.
+  const operator = await signUp(daemon, tokenOf(daemon.signUpUrl));
+  await withParts(directory, (parts) => setOperator(parts, operator.accountId, true));
+  const inLog = { "x-workspace-id": "installation" };
+  const log = { post: (path: string, body: unknown) => operator.browser.post(path, body, inLog) };
+  /** Of the workspace and of the log of the installation, which states accounts. */
+  const verifyBoth = async () => {
+    expect(await verify(client)).toMatchObject(GOOD);
+    expect(await verify(log, OF_INSTALLATION)).toMatchObject(GOOD);
+  };
+  // Verifies before and after each event about a workspace that is made.
   const watched = (journal: WorkspaceJournal): WorkspaceJournal => ({
     ...journal,
     async record(workspaceId, event) {
-      expect(await verify(client)).toMatchObject(GOOD);
+      await verifyBoth();
       const id = await journal.record(workspaceId, event);
-      expect(await verify(client)).toMatchObject(GOOD);
+      await verifyBoth();
       return id;
     },
   });
   let done = false;
   const verifying = (async () => {
     let count = 0;
-    for (; !done; count++) expect(await verify(client)).toMatchObject(GOOD);
+    for (; !done; count++) await verifyBoth();
     return count;
   })();
   for (const wrap of [watched, (journal: WorkspaceJournal) => journal]) {
@@ -69,25 +78,25 @@ test("nothing is accused while acts are decided, recorded and applied", async ()
       await withParts(
         directory,
         async (parts) => {
-          const [owner, guest] = ["owner", "guest"].map(() => parts.ids.next("usr")) as [string, string];
-          const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0, createdAt: systemClock() };
-          await parts.control.change((connection) => {
-            for (const id of [owner, guest]) insertAccount(connection, { id, email: id, name: id, ...secrets });
-          });
-          const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
+          const accounts = new Accounts(parts, parts.installation.id);
+          const name = `${wrap === watched ? "watched" : "free"}-${round}`;
+          const owner = await accounts.make(`owner-${name}`);
+          const guest = await accounts.make(`guest-${name}`);
+          const sessions = { owner: await accounts.signIn(owner), guest: await accounts.signIn(guest) };
+          const administration = new Administration(parts, directory);
           const { record } = await administration.createKey(key(id));
           const { record: successor } = await administration.rotateKey(record.id, 1_000);
           await administration.revokeKey(successor.id);
-          const { workspace } = await administration.createWorkspace("another", (made) => ({
-            changes: [
-              ["addMember", { workspaceId: made.id, accountId: owner, role: "owner", joinedAt: made.createdAt }],
-            ],
-          }));
-          const wish = { workspaceId: workspace.id, role: "owner", label: null, expiresInDays: 1 } as const;
-          const { token } = await invite(parts, owner, wish);
-          await acceptInvitation(parts, guest, token);
-          await changeRole(parts, owner, { workspaceId: workspace.id, accountId: guest, role: "auditor" });
-          await removeMember(parts, owner, { workspaceId: workspace.id, accountId: guest });
+          const wish = { workspaceId: id, role: "owner", label: null, expiresInDays: 1 } as const;
+          await acceptInvitation(parts, sessions.owner, (await invite(parts, "cli", wish)).token);
+          await acceptInvitation(parts, sessions.guest, (await invite(parts, owner, wish)).token);
+          await changeRole(parts, owner, { workspaceId: id, accountId: guest, role: "auditor" });
+          await removeMember(parts, owner, { workspaceId: id, accountId: guest });
+          await foundWorkspace(parts, guest, "founded");
+          await makePasskey(parts, owner);
+          const passkeyId = await makePasskey(parts, guest);
+          await accounts.by(guest, "account.remove_passkey", { accountId: guest, passkeyId });
+          await accounts.by(guest, "account.end_sessions", { accountId: guest, which: { allBut: null } });
         },
         wrap,
       );
@@ -95,40 +104,42 @@ test("nothing is accused while acts are decided, recorded and applied", async ()
   }
   done = true;
   expect(await verifying).toBeGreaterThan(0);
-  expect((await verify(client)).control?.rows).toBe(2 + 2 * (ROUNDS + 1));
 });
 
 test("a changed key is found, with the event that says otherwise and no secret", async () => {
   const { id, client } = await daemon.workspace();
   const limited = await daemon.clientWith(id, { scope: "agent" });
   const other = await daemon.workspace();
-  const change = (sql: string, ...parameters: string[]) => {
-    using connection = openConnection(dataDirectory(daemon.dataDir).control);
-    expect(connection.change(sql, parameters)).toBe(1);
-  };
-  change("UPDATE api_keys SET scope = 'full' WHERE workspace_id = ? AND scope = 'agent'", id);
-  const { valid, control, first_invalid } = await verify(client);
-  expect([valid, first_invalid, control?.verdict]).toEqual([false, null, "tampered"]);
-  expect(control?.problems).toEqual([
-    expect.objectContaining({ code: "key_changed", seq: 2, message: expect.stringContaining("scope is changed") }),
+  {
+    using connection = openConnection(workspaceFile(dataDirectory(daemon.dataDir), id));
+    expect(connection.change("UPDATE keys SET scope = 'full' WHERE scope = 'agent'")).toBe(1);
+  }
+  const { valid, problems } = await verify(client);
+  expect(valid).toBe(false);
+  expect(problems).toEqual([
+    expect.objectContaining({ code: "row_changed", seq: 2, message: expect.stringContaining("scope") }),
   ]);
   // The log of an agent and that of another workspace say nothing about it.
   expect(await verify(other.client)).toMatchObject(GOOD);
-  await client.post("/v1/data/write", { agent_id: "a", key: "k", value: "v" });
-  expect((await verify(client, { agent_id: "a" })).control).toBeNull();
-  change(
-    "UPDATE api_keys SET scope = 'agent', workspace_id = ? WHERE workspace_id = ? AND id <> ?",
-    other.id,
-    id,
-    await firstKey(id),
-  );
-  expect((await verify(client)).control?.problems.map(({ code }) => code)).toEqual(["key_moved"]);
-  expect((await verify(other.client)).control?.problems.map(({ code }) => code)).toEqual(["key_added"]);
-  expect(JSON.stringify(await verify(other.client))).not.toContain(limited.apiKey);
+  expect(JSON.stringify(await verify(client))).not.toContain(limited.apiKey);
 });
 
-async function firstKey(workspaceId: string): Promise<string> {
-  using connection = openConnection(dataDirectory(daemon.dataDir).control, { readOnly: true });
-  const sql = "SELECT id FROM api_keys WHERE workspace_id = ? ORDER BY created_at, id";
-  return connection.get<[string]>(sql, [workspaceId])?.[0] ?? "";
-}
+test("a changed account is found in the log of the installation, with the event that says otherwise", async () => {
+  const { installation, accountId } = await withParts(dataDirectory(daemon.dataDir), async (parts) => {
+    const accounts = new Accounts(parts, parts.installation.id);
+    return { installation: parts.installation.id, accountId: await accounts.make("changed") };
+  });
+  const operator = await signUp(daemon, await makeLink(daemon.dataDir, { kind: "setup" }));
+  await withParts(dataDirectory(daemon.dataDir), (parts) => setOperator(parts, operator.accountId, true));
+  const log = {
+    post: (path: string, body: unknown) => operator.browser.post(path, body, { "x-workspace-id": "installation" }),
+  };
+  expect(await verify(log, OF_INSTALLATION)).toMatchObject(GOOD);
+  {
+    using connection = openConnection(workspaceFile(dataDirectory(daemon.dataDir), installation));
+    expect(connection.change("UPDATE accounts SET password = 'x' WHERE id = ?", [accountId])).toBe(1);
+  }
+  const { valid, problems } = await verify(log, OF_INSTALLATION);
+  expect(valid).toBe(false);
+  expect(problems).toEqual([expect.objectContaining({ code: "row_changed", operation: "account.create" })]);
+});

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
 import { invited, type Person, signUp, tokenOf } from "./browser.ts";
+import { inSession } from "./stated.ts";
 
 let daemon: TestDaemon;
 let owner: Person;
@@ -41,7 +42,7 @@ test("many requests about one agent are one event, which is none of the agent's"
   const [event, ...more] = view.eventsAfter(before);
   expect(more).toEqual([]);
   expect(event).toMatchObject({ id: ids[0], operation: "dashboard.view", agentId: null, result: "ok" });
-  expect(event?.details).toEqual({ agent_id: "bot", operation: "agent.read" });
+  expect(event?.details).toEqual({ agent_id: "bot", operation: "agent.read", ...inSession() });
   const all = view.eventsAfter(-1);
   expect(all.filter(({ agentId }) => agentId === "bot")).toHaveLength(chain);
 });
@@ -53,7 +54,7 @@ test("each value that is shown has an event, which does not hold its key", async
   expect(ids[2]).not.toBe(ids[0] as string);
   const [written] = view.eventsAfter(-1).filter(({ operation }) => operation === "data.write");
   const shown = view.eventsAfter(-1).find(({ id }) => id === ids[0]);
-  expect(shown?.details).toEqual({ agent_id: "bot", operation: "data.read_full", entry: written?.id });
+  expect(shown?.details).toEqual({ agent_id: "bot", operation: "data.read_full", entry: written?.id, ...inSession() });
 });
 
 test("another person's look is another event, and so is what is not there", async () => {

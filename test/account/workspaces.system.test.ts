@@ -5,6 +5,7 @@ import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
 import { Browser, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
+import { inSession } from "./stated.ts";
 
 let daemon: TestDaemon;
 let owner: Person;
@@ -61,9 +62,11 @@ describe("members", () => {
     });
     expect(person?.apiKey).toBeNull();
     expect(person?.workspaceId).toBe(owner.workspaceId);
-    const joined_at = expect.stringMatching(/^\d{4}-.*Z$/);
     expect(events).toEqual([
-      ["- member.join ok", { account_id: person?.accountId, invitation_id: made.json.id, role: "auditor", joined_at }],
+      [
+        "- member.join ok",
+        { account_id: person?.accountId, invitation_id: made.json.id, role: "auditor", ...inSession() },
+      ],
     ]);
     expect((await owner.browser.get(`${base}/invitations`)).json.data).toEqual([]);
     const members = await owner.browser.get(`${base}/members`);
@@ -97,6 +100,11 @@ describe("members", () => {
     expect((await one.browser.get("/account/workspaces")).json.data).toHaveLength(2);
     const gone = await owner.browser.delete(`${path}/${again.json.id}`);
     expect(gone.status).toBe(204);
+    const withdrawn = daemon.viewOf(second.json.workspace_id).eventsAfter(-1).at(-1);
+    expect([withdrawn?.line, withdrawn?.details]).toEqual([
+      "- member.uninvite ok",
+      { invitation_id: again.json.id, ...inSession() },
+    ]);
     expect((await owner.browser.delete(`${path}/${again.json.id}`)).json.code).toBe("invitation_not_found");
     const void_ = await two.browser.post("/account/invitations/accept", { token: again.json.token });
     expect(void_.json.code).toBe("link_not_found");
@@ -115,7 +123,7 @@ describe("members", () => {
       expect((await owner.browser.put(path, { role: "auditor" })).headers.get("x-audit-id")).toBeNull();
     });
     expect(events).toEqual([
-      ["- member.change ok", { account_id: person.accountId, role: "auditor", role_before: "member" }],
+      ["- member.change ok", { account_id: person.accountId, role: "auditor", role_before: "member", ...inSession() }],
     ]);
     expect((await person.browser.put("/v1/config/bot", {}, workspace)).status).toBe(403);
     expect((await appended(() => owner.browser.delete(path)))[0]?.[0]).toBe("- member.remove ok");

@@ -1,8 +1,8 @@
 /** Seals on their way to other places: queue, command, webhook, witnesses. */
+
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { makeBackup } from "../../src/backup/make.ts";
-import { restoreBackup } from "../../src/backup/restore.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { readSealKey, sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { newestSeal } from "../../src/core/rows/seals.ts";
@@ -12,21 +12,23 @@ import { type AnchorLag, AnchorQueue } from "../../src/follow/anchors/queue.ts";
 import {
   type AnchoredSeal,
   AnchorFailed,
-  type AnchorSink,
-  commandSink,
-  webhookSink,
-} from "../../src/follow/anchors/sinks.ts";
-import { witnessSink } from "../../src/follow/anchors/witness.ts";
-import { systemClock } from "../../src/ids.ts";
+  type AnchorTarget,
+  commandTarget,
+  webhookTarget,
+} from "../../src/follow/anchors/targets.ts";
+import { witnessTarget } from "../../src/follow/anchors/witness.ts";
+import { RandomPool, systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import { checkCosignature, parseWitness } from "../../src/log/witness.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { systemTimer } from "../../src/timer.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { eventually } from "../eventually.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { sealedWorkspace, writeSome } from "../seals/support.ts";
+import { restoreWhole } from "../support/restore.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { TestWitness } from "./witness.ts";
 
@@ -35,8 +37,8 @@ const unhurried = () => AbortSignal.timeout(PATIENCE_MS);
 
 const seal = (size: number, workspaceId = "ws_a"): AnchoredSeal => ({ workspaceId, size, note: `${size}` });
 
-/** A sink that fails on demand. */
-class Flaky implements AnchorSink {
+/** A target that fails on demand. */
+class Flaky implements AnchorTarget {
   readonly kind = "command";
   readonly place = null;
   readonly name = "flaky";
@@ -49,37 +51,40 @@ class Flaky implements AnchorSink {
   }
 }
 
-function queueOf(sink: AnchorSink) {
+function queueOf(target: AnchorTarget) {
   const failures: string[] = [];
   const recoveries: AnchorLag[] = [];
   const queue = new AnchorQueue(
-    sink,
-    { onFailure: (_sink, reason) => void failures.push(reason), onRecovery: (_sink, lag) => void recoveries.push(lag) },
+    target,
+    {
+      onFailure: (_target, reason) => void failures.push(reason),
+      onRecovery: (_target, lag) => void recoveries.push(lag),
+    },
     systemClock,
-    1,
+    { timer: (_, work) => systemTimer(1, work), random: new RandomPool() },
   );
   return { queue, failures, recoveries };
 }
 
 describe("the queue", () => {
-  test("tries again until the sink takes it, the newest seal of each workspace alone", async () => {
-    const sink = new Flaky();
-    sink.failing = true;
-    const { queue, failures, recoveries } = queueOf(sink);
+  test("tries again until the target takes it, the newest seal of each workspace alone", async () => {
+    const target = new Flaky();
+    target.failing = true;
+    const { queue, failures, recoveries } = queueOf(target);
     for (const one of [seal(1), seal(2), seal(5, "ws_b"), seal(3)]) queue.offer(one);
     await eventually("three failures", () => failures.length >= 3);
     expect(queue.lag).toMatchObject({ waiting: 2, delivered: 0 });
     expect(queue.lag.sinceMs).toBeNumber();
-    sink.failing = false;
+    target.failing = false;
     await eventually("nothing waits", () => queue.lag.waiting === 0);
-    expect(sink.delivered.map(({ size }) => size).sort()).toEqual([3, 5]);
+    expect(target.delivered.map(({ size }) => size).sort()).toEqual([3, 5]);
     expect(failures.every((reason) => reason === "not now")).toBe(true);
     expect(recoveries).toHaveLength(1);
     await queue[Symbol.asyncDispose]();
   });
 
-  test("stops, whatever the sink does", async () => {
-    const hanging: AnchorSink = {
+  test("stops, whatever the target does", async () => {
+    const hanging: AnchorTarget = {
       kind: "command",
       place: null,
       name: "hanging",
@@ -90,7 +95,7 @@ describe("the queue", () => {
     queue.offer(seal(1));
     // This delivery ends only when it is aborted.
     await queue[Symbol.asyncDispose]();
-    expect(queue.lag).toMatchObject({ waiting: 1, failed: 1, delivered: 0 });
+    expect(queue.lag).toMatchObject({ waiting: 1, failed: 0, delivered: 0 });
   });
 });
 
@@ -102,7 +107,7 @@ describe("a command", () => {
     chmodSync(program, 0o700);
     process.env.GOVERND_SEAL_KEY = "secret";
     try {
-      await commandSink(program).deliver({ workspaceId: "ws_a", size: 7, note: "the seal\n" }, unhurried());
+      await commandTarget(program).deliver({ workspaceId: "ws_a", size: 7, note: "the seal\n" }, unhurried());
     } finally {
       delete process.env.GOVERND_SEAL_KEY;
     }
@@ -114,7 +119,7 @@ describe("a command", () => {
   });
 
   test("that fails or is not there is a failed delivery", async () => {
-    const deliver = (program: string) => commandSink(program).deliver(seal(1), unhurried());
+    const deliver = (program: string) => commandTarget(program).deliver(seal(1), unhurried());
     await expect(deliver("/bin/false")).rejects.toThrow("exit code 1");
     await expect(deliver("/nowhere/at-all")).rejects.toThrow("cannot start the program");
   });
@@ -131,9 +136,9 @@ test("a webhook gets the seal; anything but 2xx is tried again", async () => {
       return new Response(null, { status: answers.shift() ?? 204, headers: { location: "/elsewhere" } });
     },
   });
-  const sink = webhookSink(`http://127.0.0.1:${server.port}/take?token=secret`);
-  expect(sink.name).not.toContain("secret");
-  const { queue, failures } = queueOf(sink);
+  const target = webhookTarget(`http://127.0.0.1:${server.port}/take?token=secret`);
+  expect(target.name).not.toContain("secret");
+  const { queue, failures } = queueOf(target);
   queue.offer(seal(4));
   await eventually("it is delivered", () => queue.lag.delivered === 1);
   expect(bodies).toEqual(["ws_a-4 4", "ws_a-4 4", "ws_a-4 4"]);
@@ -155,19 +160,19 @@ describe("a witness", () => {
       keep: ({ size, note }: AnchoredSeal) => void kept.push(made.writer.addCosignatures(size, note)),
     };
     const key = parseVerifierKey(witness.verifierKey);
-    const seals = async (sink: AnchorSink) => {
+    const seals = async (target: AnchorTarget) => {
       await writeSome(made, 3);
       await made.writer.seal();
       const stored = await newestSeal(made.connection);
       if (stored === null) throw new Error("no seal");
-      await sink.deliver({ workspaceId: made.workspaceId, ...stored }, unhurried());
+      await target.deliver({ workspaceId: made.workspaceId, ...stored }, unhurried());
       await Promise.all(kept);
     };
-    const sink = witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
-    await seals(sink);
-    await seals(sink);
+    const target = witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
+    await seals(target);
+    await seals(target);
     // After a restart the daemon does not know the witness's state. The witness returns it with its 409.
-    await seals(witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
+    await seals(witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
     expect(witness.statuses).toEqual([200, 200, 409, 200]);
     expect(witness.state.get(origin)?.size).toBe(10);
     const cosigned = parseSeal((await newestSeal(made.connection))?.note ?? "");
@@ -192,13 +197,13 @@ describe("a witness", () => {
       return work(connection).finally(() => connection.close());
     };
     const cosigned: number[] = [];
-    const sink = witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), {
+    const target = witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}`), {
       proveConsistency: (_id, first, to) => inFile((connection) => consistencyProof(first, to, treeReader(connection))),
       keep: ({ size }) => void cosigned.push(size),
     });
     const deliver = async () => {
       const stored = await inFile(newestSeal);
-      await sink.deliver({ workspaceId: id, size: 0, note: "", ...stored }, unhurried());
+      await target.deliver({ workspaceId: id, size: 0, note: "", ...stored }, unhurried());
     };
     const publicKey = readSealKey(sealKeySource(from.data, null)).publicBytes;
     witness.trust(`localhost/${id}`, publicKey);
@@ -209,11 +214,10 @@ describe("a witness", () => {
     });
     await from.write(id, 5, "lost");
     await deliver();
-    const wish = { backup: path, dataDir: restored.root, sealKey: null, partial: false, clock: systemClock };
-    const { epochs } = await restoreBackup({ ...wish, seals: [from.data.root] });
+    const { epochs } = await restoreWhole(path, restored.root, { seals: [from.data.root] });
     directory = restored;
     await expect(deliver()).rejects.toThrow("does not know this origin");
-    const { name } = parseVerifierKey(epochs[0]?.verifier_key ?? "");
+    const { name } = parseVerifierKey(epochs.find((one) => one.workspace_id === id)?.verifier_key ?? "");
     witness.trust(name, publicKey);
     await deliver();
     const origin = expect.stringMatching(new RegExp(`^localhost/${id}/[0-9]{15}$`));
@@ -228,7 +232,7 @@ describe("a witness", () => {
     await made.writer.seal();
     const stored = await newestSeal(made.connection);
     const submit = (size: number) =>
-      witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), {
+      witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}`), {
         proveConsistency: async () => [],
         keep: () => {},
       }).deliver({ workspaceId: made.workspaceId, size, note: stored?.note ?? "" }, unhurried());

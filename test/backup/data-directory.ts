@@ -1,7 +1,7 @@
 /** A data directory with workspaces in it, as the command line and clients fill one. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type DataDirectory, dataDirectory } from "../../src/core/datadir/layout.ts";
+import { type DataDirectory, dataDirectory, presentWorkspaces } from "../../src/core/datadir/layout.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { systemClock } from "../../src/ids.ts";
@@ -26,6 +26,11 @@ export class FilledDirectory implements Disposable {
   /** A path beside the data directory. */
   join(...names: string[]): string {
     return join(this.#home, ...names);
+  }
+
+  /** The id of the log of the installation. */
+  get installation(): string {
+    return presentWorkspaces(this.data).find((id) => !this.ids.includes(id)) ?? "";
   }
 
   get destination(): string {

@@ -1,25 +1,28 @@
 /** Restores: only of what is good, only into nothing, and never in silence. */
+
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
-import { type RestoreRequest, restoreBackup } from "../../src/backup/restore.ts";
+import type { Restored, RestoreRequest } from "../../src/backup/restore.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { answered } from "../../src/core/writer/operation.ts";
 import { Failure } from "../../src/failure.ts";
 import { RandomPool, systemClock } from "../../src/ids.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { insertAccount } from "../../src/ops/accounts/accounts.ts";
-import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import type { OperationInputs } from "../../src/operations.ts";
+import { asAccount } from "../../src/ops/accounts/parts.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { exampleDetails } from "../support/event-examples.ts";
+import { restoreWhole } from "../support/restore.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { FilledDirectory } from "./data-directory.ts";
+import { addAccount, withParts } from "./people.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -31,17 +34,11 @@ async function backup(from: FilledDirectory): Promise<string> {
 }
 
 const restore = (from: FilledDirectory, path: string, rest: Partial<RestoreRequest> = {}) =>
-  restoreBackup({
-    backup: path,
-    dataDir: from.join("restored"),
-    sealKey: null,
-    partial: false,
-    clock: systemClock,
-    ...rest,
-  });
+  restoreWhole(path, from.join("restored"), rest);
 
 /** The number of an epoch: a time in seconds, and five random digits. */
 const EPOCH = expect.stringMatching(/^1[7-9][0-9]{13}$/);
+const epochOf = (epochs: Restored["epochs"], id: string) => epochs.find(({ workspace_id }) => workspace_id === id);
 const numberOf = (origin: unknown): string => String(origin).split("+")[0]?.split("/")[2] ?? "";
 
 async function refusal(work: Promise<unknown>): Promise<string> {
@@ -111,7 +108,7 @@ describe("a restore", () => {
     await from.write(id);
     const path = await backup(from);
     const restored = await restore(from, path);
-    expect([restored.workspaces, restored.unsealed]).toEqual([2, []]);
+    expect([restored.workspaces, restored.unsealed]).toEqual([3, []]);
     const file = workspaceFile(dataDirectory(from.join("restored")), id);
     const manifest = readFileSync(join(path, "manifest.json"), "utf8");
     const held = JSON.parse(manifest).workspaces.find((one: JsonObject) => one.workspace_id === id);
@@ -123,8 +120,8 @@ describe("a restore", () => {
         backup_digest: new Bun.CryptoHasher("sha256").update(manifest).digest("hex"),
         head_hash: held.head_hash,
         head_seq: held.head_seq,
-        links_revoked_at: expect.stringMatching(/^20.*Z$/),
-        rows_left_out: [],
+        later: null,
+        rights: "kept",
         last_seal: { size: held.head_seq + 1, root: expect.stringMatching(/^[0-9a-f]{64}$/) },
         lost_seals: [],
         lost_through: null,
@@ -133,21 +130,19 @@ describe("a restore", () => {
         signing_key: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     });
-    expect(restored.epochs.find(({ workspace_id }) => workspace_id === id)).toEqual({
+    expect(epochOf(restored.epochs, id)).toEqual({
       ...{ workspace_id: id, lost_through: null },
       verifier_key: expect.stringMatching(new RegExp(`^localhost/${id}/1[7-9][0-9]{13}\\+`)),
     });
     const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);
     expect(verdict).toBe("verified");
     const logs = sources.filter(({ kind }: JsonObject) => kind === "workspace");
-    expect(logs.length).toBe(2);
+    expect(logs.length).toBe(3);
     for (const source of logs) {
       const [{ seq, epoch, backup_created_at: made }] = source.restores as [JsonObject];
-      expect([`${epoch}`, made, source.sealed_through]).toEqual([
-        EPOCH,
-        JSON.parse(manifest).created_at,
-        seq as number,
-      ]);
+      // The log of the installation has the new heads, too.
+      const last = (seq as number) + (source.workspace_id === from.installation ? 1 : 0);
+      expect([`${epoch}`, made, source.sealed_through]).toEqual([EPOCH, JSON.parse(manifest).created_at, last]);
     }
   });
 
@@ -160,13 +155,7 @@ describe("a restore", () => {
       keep: null,
       clock: systemClock,
     });
-    await restoreBackup({
-      backup: again.path,
-      dataDir: from.join("twice"),
-      sealKey: null,
-      partial: false,
-      clock: systemClock,
-    });
+    await restoreWhole(again.path, from.join("twice"));
     const { code, out } = await governd(["verify", from.join("twice")]);
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -177,22 +166,27 @@ describe("a restore", () => {
 
   test("ends sessions and unused links, and says that old passwords are valid again", async () => {
     using from = await FilledDirectory.make(1);
-    expect((await governd(["account", "link", "--data-dir", from.data.root])).code).toBe(0);
-    using control = ControlDatabase.open(from.data);
-    const account = (n: number) => ({
-      ...{ id: `usr_${n}`, email: `${n}@example.org`, name: `${n}`, password: "no password fits this" },
-      ...{ totpSecret: null, totpSince: n === 1 ? 5 : null, totpStep: 0, createdAt: 1 },
+    for (const words of [[], ["--workspace", from.ids[0] as string]]) {
+      expect((await governd(["account", "link", ...words, "--data-dir", from.data.root])).code).toBe(0);
+    }
+    const ids = await withParts(from.data, async (parts) => {
+      const [one, two] = [await addAccount(parts, "one"), await addAccount(parts, "two")];
+      const ask = <N extends "account.begin_totp" | "account.confirm_totp">(name: N, input: OperationInputs[N]) =>
+        parts.workspaces.change(asAccount(parts, one), name, input);
+      await ask("account.begin_totp", { accountId: one, secret: "encrypted" });
+      await ask("account.confirm_totp", { accountId: one, secret: "encrypted", step: 1, codes: [] });
+      return [one, two];
     });
-    control.change((connection) => [1, 2].map((n) => insertAccount(connection, account(n))));
     const path = await backup(from);
     expect(await restore(from, path)).toMatchObject({
-      ...{ ended_sessions: 0, ended_links: 1 },
+      ...{ ended_sessions: 2, ended_links: 2 },
       ...{ accounts: 2, accounts_with_second_factor: 1 },
-      account_ids: [1, 2].map((n) => ({ id: `usr_${n}`, second_factor: n === 1 })),
+      account_ids: ids.map((id, i) => ({ id, second_factor: i === 0 })),
     });
-    const { out } = await governd(["restore", path, "--data-dir", from.join("printed")]);
+    const { out } = await governd(["restore", "--keep-rights", path, "--data-dir", from.join("printed")]);
     expect(out).toMatch(/recovery codes of 2 accounts \(1 with a second factor\) are those of 20.*Z: what was changed/);
-    expect(out).toContain("\n    usr_1 (with a second factor)\n    usr_2\n");
+    expect(out).toContain(`\n    ${ids[0]} (with a second factor)\n    ${ids[1]}\n`);
+    expect(await verify(from.join("restored"))).toMatchObject({ code: 0, verdict: "verified" });
   });
 
   test("with the key kept elsewhere is sealed with it, or says that it is not", async () => {
@@ -207,9 +201,19 @@ describe("a restore", () => {
     const without = await restore(from, path);
     expect(without.unsealed.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/Cannot read the sealing key/),
+      expect.stringMatching(/Cannot read the sealing key/),
     ]);
     rmSync(from.join("restored"), { recursive: true });
-    const words = ["restore", path, "--data-dir", from.join("restored"), "--seal-key", elsewhere, "--json"];
+    const words = [
+      "restore",
+      "--keep-rights",
+      path,
+      "--data-dir",
+      from.join("restored"),
+      "--seal-key",
+      elsewhere,
+      "--json",
+    ];
     expect((await governd(words)).json().unsealed).toEqual([]);
   });
 });
@@ -267,7 +271,7 @@ describe("what an auditor sees who kept seals", () => {
     await from.write(id, 2, "unknown");
     const unknown = from.keepSeals(id, "unknown.log");
     const { epochs } = await restore(from, path, { seals: [from.join("dead")] });
-    expect(epochs).toEqual([expect.objectContaining({ workspace_id: id, lost_through: 6 })]);
+    expect(epochOf(epochs, id)).toMatchObject({ lost_through: 6 });
     const file = workspaceFile(dataDirectory(from.join("restored")), id);
     for (const words of [["--public-key", key], []]) {
       const found = await verify(file, "--seal", known, ...words);
@@ -299,7 +303,7 @@ describe("what an auditor sees who kept seals", () => {
     const numbers: string[] = [];
     const again = async (dataDir: string, rest: Partial<RestoreRequest>) => {
       const { epochs } = await restore(from, path, { dataDir: from.join(dataDir), ...rest });
-      numbers.push(numberOf(epochs[0]?.verifier_key));
+      numbers.push(numberOf(epochOf(epochs, id)?.verifier_key));
       return join(from.join(dataDir), "workspaces", `${id}.db`);
     };
     const first = await again("restored", wish);
@@ -335,9 +339,9 @@ describe("what an auditor sees who kept seals", () => {
     const seals = from.keepSeals(id, "kept.log");
     const whole = readFileSync(seals);
     const { epochs, seals_cut_off } = await restore(from, path, { seals: [seals] });
-    expect([epochs[0]?.lost_through, seals_cut_off]).toEqual([2, []]);
+    expect([epochOf(epochs, id)?.lost_through, seals_cut_off]).toEqual([2, []]);
     writeFileSync(seals, Buffer.concat([whole, whole.subarray(0, 60)]));
-    const words = ["restore", path, "--data-dir", from.join("cut off"), "--seals", seals];
+    const words = ["restore", "--keep-rights", path, "--data-dir", from.join("cut off"), "--seals", seals];
     const { code, out } = await governd(words);
     expect([code, out]).toEqual([0, expect.stringContaining("events through 2 are known to be lost")]);
     expect(out).toContain(`  ${seals} ends inside a seal, which was left out: `);
@@ -396,7 +400,7 @@ describe("nothing is restored", () => {
     expect(await refusal(restore(from, path))).toMatch(/is not empty, and a restore never overwrites anything/);
     expect(readdirSync(from.join("restored"))).toEqual(["mine"]);
     await using _daemon = await startGovernd(from.data.root);
-    const { code, err } = await governd(["restore", path, "--data-dir", from.data.root]);
+    const { code, err } = await governd(["restore", "--keep-rights", path, "--data-dir", from.data.root]);
     expect(code).toBe(2);
     expect(err).toMatch(/in use by another running governd/);
   });
@@ -434,7 +438,7 @@ describe("nothing is restored", () => {
     const manifest = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
     const bytes = readFileSync(file);
     for (const one of manifest.files) {
-      if (!one.path.startsWith("workspaces/")) continue;
+      if (one.path !== `workspaces/${id}.db`) continue;
       Object.assign(one, { size: bytes.length, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex") });
     }
     writeFileSync(join(path, "manifest.json"), JSON.stringify(manifest));
@@ -456,7 +460,7 @@ describe("nothing is restored", () => {
       "{}",
       JSON.stringify({ ...good, format: "governd.backup/2" }),
       JSON.stringify({ ...good, files: [...good.files, { ...good.files[0] }] }),
-      ...["../x", "/etc/x", "keys/../../x", "workspaces/x.db", "tls/.x", "control.db\n"].map((name) =>
+      ...["../x", "/etc/x", "keys/../../x", "workspaces/x.db", "tls/.x", "installation.json\n"].map((name) =>
         JSON.stringify({ ...good, files: [{ ...good.files[0], path: name }] }),
       ),
     ]) {
@@ -481,7 +485,7 @@ describe("nothing is restored", () => {
     const path = await backup(from);
     expect(await refusal(restore(from, path))).toMatch(new RegExp(`${gone}: its file is missing`));
     const { left_out, workspaces } = await restore(from, path, { partial: true });
-    expect([left_out.map((one) => one.workspace_id), workspaces]).toEqual([[gone], 1]);
+    expect([left_out.map((one) => one.workspace_id), workspaces]).toEqual([[gone], 2]);
     expect(existsSync(workspaceFile(dataDirectory(from.join("restored")), there))).toBe(true);
   });
 });

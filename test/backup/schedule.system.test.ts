@@ -16,7 +16,7 @@ setDefaultTimeout(PROCESS_TEST_MS);
 
 const NOW = Date.UTC(2026, 0, 2);
 const HOUR_MS = 3_600_000;
-const MADE: BackupOutcome = { kind: "made", path: "/b/1", workspaces: 1, bytes: 1, leftOut: [] };
+const MADE: BackupOutcome = { kind: "made", path: "/b/1", workspaces: 2, bytes: 1, leftOut: [] };
 
 function schedule(destination: string, outcomes: BackupOutcome[], clock = () => NOW, firstAfterMs = 0) {
   const told: BackupOutcome[] = [];
@@ -84,7 +84,7 @@ describe("a schedule", () => {
       governd: "0.1.0",
       created_at: new Date(NOW - 600_000).toISOString(),
       completed_at: new Date(NOW - 500_000).toISOString(),
-      schema: { control: 1, workspace: 1 },
+      schema: 1,
       has_seal_key: true,
       workspaces: [],
       left_out: [],
@@ -137,7 +137,7 @@ describe("a backup as a process", () => {
     expect(outcome).toEqual({
       kind: "made",
       path: expect.any(String),
-      workspaces: 1,
+      workspaces: 2,
       bytes: expect.any(Number),
       leftOut: [],
     });

@@ -178,7 +178,14 @@ async function makeRestoredLog(): Promise<void> {
     ["restored", `${made.workspace_id}.db`, "--seals", place("lost")],
     ["unnamed", "unnamed.db"],
   ] as const) {
-    await command("restore", place("backups", backup as string, ".."), "--data-dir", place(data), ...seals);
+    await command(
+      "restore",
+      "--keep-rights",
+      place("backups", backup as string, ".."),
+      "--data-dir",
+      place(data),
+      ...seals,
+    );
     await beside(data, made, (client) => client.write("support-bot", "later"));
     copyFileSync(databaseOf(data, made), join(directory, name));
   }

@@ -17,7 +17,6 @@ import { checkDatabases } from "../../src/cli/check/databases.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { newSealKey } from "../../src/core/datadir/seal-key.ts";
 import { WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
-import { CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import { issueServerCertificate, makeAuthority } from "../../src/serve/tls/issue.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { IssuerByHand } from "../account/issuer-by-hand.ts";
@@ -114,7 +113,7 @@ describe("finds", () => {
     },
   );
 
-  test("a damaged workspace, a missing one, and one that the control database does not name", async () => {
+  test("a damaged workspace, a missing one, and one that the installation does not name", async () => {
     using from = await FilledDirectory.make(3);
     const [damaged, gone, there] = from.ids as [string, string, string];
     const bytes = readFileSync(workspaceFile(from.data, damaged));
@@ -156,12 +155,16 @@ describe("finds", () => {
 
   test("what an upgrade to a later version would do", async () => {
     using from = await FilledDirectory.make(2);
-    const newest = { control: CONTROL_SCHEMA + 2, workspace: WORKSPACE_SCHEMA + 1 };
-    const { findings, bytesForCopies } = await checkDatabases(from.data, Date.now(), async () => {}, newest);
+    const { findings, bytesForCopies } = await checkDatabases(
+      from.data,
+      Date.now(),
+      async () => {},
+      WORKSPACE_SCHEMA + 1,
+    );
     expect(bytesForCopies).toBeGreaterThan(0);
     expect(findings.map(({ severity }) => severity)).not.toContain("problem");
     expect(findings.find((one) => one.check === "upgrade")?.message).toMatch(
-      /would migrate the control database from schema 10 to 12, and 2 workspaces to schema 11, each when it is first used; it first makes copies, which need \d+\.\d MiB/,
+      /would migrate 3 workspaces to schema 11, each when it is first used; it first makes copies, which need \d+\.\d MiB/,
     );
   });
 
@@ -206,7 +209,7 @@ describe("finds", () => {
   test("what interrupted runs and old upgrades left behind", async () => {
     using from = await FilledDirectory.make(1);
     const old = new Date(Date.now() - 40 * DAY_MS);
-    for (const name of [`${from.data.sealKey}.x.tmp`, `${from.data.control}.before-v2`]) {
+    for (const name of [`${from.data.sealKey}.x.tmp`, `${workspaceFile(from.data, from.installation)}.before-v2`]) {
       writeFileSync(name, "", { mode: 0o600 });
       utimesSync(name, old, old);
     }

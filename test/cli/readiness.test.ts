@@ -11,7 +11,7 @@ test("a request during a running check of the disk does not report a failure", a
   const probe = new ReadinessProbe({
     root: directory.path,
     threadsRunning: () => true,
-    controlReplaced: () => false,
+    installationFails: () => false,
     takesWrites: () => true,
     down: new Map(),
     monotonicMs: () => nowMs,

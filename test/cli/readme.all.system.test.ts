@@ -20,7 +20,7 @@ const lasting = (text: string): string =>
     .replace(/\b(ws|key|aud|cp)_[0-9a-z]{26}\b/g, "$1_…")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…Z")
     .replace(/"similarity":[\d.]+/g, '"similarity":…')
-    .replace(/^ {2}sealed: .*$/m, "  sealed: …");
+    .replace(/^ {2}sealed: .*$/gm, "  sealed: …");
 
 /** Copies what a commit of the present state would have, and nothing that was installed or built. */
 function clone(): TemporaryDirectory {

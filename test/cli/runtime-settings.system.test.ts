@@ -46,7 +46,7 @@ onLinux.each([
   expect(readFileSync("docs/scaling.md", "utf8")).toContain("at most 16,384 requests at the same time");
   expect(environment).toContain("BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS=1");
   expect(readFileSync("docs/scaling.md", "utf8")).toContain("look a name up again after a second");
-  const page = readFileSync("docs/operating.md", "utf8");
+  const page = readFileSync("docs/install.md", "utf8");
   const set = environment.filter((line) => /^(MIMALLOC_PURGE|BUN_CONFIG_)/.test(line));
   expect(set.length).toBe(4);
   expect(set.filter((line) => !page.includes(`\`${line}\``))).toEqual([]);

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { type Pointer, readPointer } from "../../src/core/datadir/pointer.ts";
 import { ownCertificate } from "../../src/serve/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -180,14 +181,15 @@ describe("governd serve refuses", () => {
 
   test("a database that a newer governd wrote, and changes nothing in it", async () => {
     await makeWorkspace(data);
-    const { control } = dataDirectory(data);
-    const database = new Database(control);
+    const { installation_id } = readPointer(dataDirectory(data)) as Pointer;
+    const path = workspaceFile(dataDirectory(data), installation_id);
+    const database = new Database(path);
     database.run("PRAGMA user_version = 1000");
     database.run("PRAGMA wal_checkpoint(TRUNCATE)");
     database.close();
-    const before = readFileSync(control);
+    const before = readFileSync(path);
     expect(await refusal("--listen", "127.0.0.1:0")).toContain("was written by a newer governd");
-    expect(readFileSync(control).equals(before)).toBe(true);
+    expect(readFileSync(path).equals(before)).toBe(true);
   });
 
   test("a directory that is something else's", async () => {

@@ -20,7 +20,7 @@ test("a seal that comes while the log is read does not count against it", async 
     import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
     import { sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
     const directory = dataDirectory(${JSON.stringify(from.data.root)});
-    const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ${JSON.stringify(id)}, scope: "full", agents: null };
+    const principal = { actor: "usr_01h455vb4pex5vsknk084sn02q", workspaceId: ${JSON.stringify(id)}, scope: "full", agents: null };
     const details = ${JSON.stringify(exampleDetails("agent.list"))};
     const reading = { operation: "agent.list", principal, run: async () => answered(null, details, "{}") };
     await withWriter(directory, sealKeySource(directory, null), ${JSON.stringify(id)}, async (writer) => {

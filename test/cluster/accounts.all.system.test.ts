@@ -51,6 +51,33 @@ describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
     expect((await browser.get("/account", named)).json.account.email).toBe("ada@example.org");
   });
 
+  test("and join, get another role and lose it through any of them", async () => {
+    const base = `/account/workspaces/${owner.workspaceId}`;
+    const headers = { "x-workspace-id": owner.workspaceId };
+    const write = { agent_id: "a", key: "k", value: "v" };
+    for (const [one, other] of [nodes, nodes.toReversed()] as [TestDaemon, TestDaemon][]) {
+      const by = owner.browser.at(one);
+      const { token } = (await by.post(`${base}/invitations`, { role: "member" })).json;
+      const { browser, accountId } = await signUp(other, token);
+      const both = [browser, browser.at(one)];
+      for (const each of both) {
+        const { workspaces } = (await each.get("/account")).json;
+        expect(workspaces.map(({ id, role }: { id: string; role: string }) => [id, role])).toEqual([
+          [owner.workspaceId, "member"],
+        ]);
+        expect((await each.post("/v1/data/write", write, headers)).status).toBe(200);
+      }
+      expect((await by.put(`${base}/members/${accountId}`, { role: "auditor" })).status).toBe(200);
+      for (const each of both) expect((await each.post("/v1/data/write", write, headers)).status).toBe(403);
+      for (const each of both) expect((await each.get("/v1/agents", headers)).status).toBe(200);
+      expect((await by.delete(`${base}/members/${accountId}`)).status).toBe(204);
+      for (const each of both) {
+        expect((await each.get("/v1/agents", headers)).json.code).toBe("workspace_mismatch");
+        expect((await each.get("/account")).json.workspaces).toEqual([]);
+      }
+    }
+  });
+
   test("and answer with a passkey through the other one", async () => {
     const person = await invited(owner, "member");
     const { authenticator } = await madePasskey(person.browser);

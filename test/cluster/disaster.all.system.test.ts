@@ -66,7 +66,7 @@ test.skipIf(LIBSQL_SERVER === null)(
     const [backups, declared] = [directory.join("backups"), directory.join("declared")];
     mkdirSync(backups);
     const backup = JSON.parse(await done("backup", backups, "--json", "--data-dir", found));
-    await done("restore", backup.path, "--data-dir", declared, "--seals", old);
+    await done("restore", "--keep-rights", backup.path, "--data-dir", declared, "--seals", old);
 
     // 4. It is brought to an empty server, whose nodes have new data directories.
     await using server = await LibsqlServer.start();

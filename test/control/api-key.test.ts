@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ID_ALPHABET, IdSource, RandomPool } from "../../src/ids.ts";
-import { generateApiKey, workspaceOfKey } from "../../src/ops/directory/api-key.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
+import { makeWorkspaceSecret, workspaceOfSecret } from "../../src/ops/directory/workspace-secret.ts";
 import { numbers } from "../policy/random.ts";
 
 const WORKSPACE = "ws_01h455vb4pex5vsknk084sn02q";
@@ -31,31 +31,42 @@ describe("API keys", () => {
     const ids = new IdSource();
     for (let i = 0; i < 1_000; i++) {
       const workspaceId = ids.next("ws");
-      const key = generateApiKey(workspaceId, random);
+      const key = makeWorkspaceSecret("gov_", workspaceId, random);
       expect(key).toMatch(/^gov_[0-9a-hjkmnp-tv-z]{26}_[0-9a-hjkmnp-tv-z]{32}_[0-9a-hjkmnp-tv-z]{7}$/);
       expect(key.slice(0, 30)).toBe(`gov_${workspaceId.slice(3)}`);
-      expect(workspaceOfKey(key)).toBe(workspaceId);
+      expect(workspaceOfSecret("gov_", key)).toBe(workspaceId);
     }
+  });
+
+  test("the token of an invitation has the same form with another prefix, and neither is taken for the other", () => {
+    const random = new RandomPool();
+    const [key, token] = (["gov_", "inv_"] as const).map((prefix) => makeWorkspaceSecret(prefix, WORKSPACE, random));
+    expect(token).toMatch(/^inv_[0-9a-hjkmnp-tv-z]{26}_[0-9a-hjkmnp-tv-z]{32}_[0-9a-hjkmnp-tv-z]{7}$/);
+    expect(workspaceOfSecret("inv_", token as string)).toBe(WORKSPACE);
+    expect(workspaceOfSecret("gov_", token as string)).toBeNull();
+    expect(workspaceOfSecret("inv_", key as string)).toBeNull();
+    // Nor by another prefix in the same text, which has another checksum.
+    expect(workspaceOfSecret("inv_", (key as string).replace("gov_", "inv_"))).toBeNull();
   });
 
   test("the checksum is CRC-32 of everything before it, in the digits of ids", () => {
     for (const secret of ["0".repeat(32), "z".repeat(32), "0123456789abcdefghjkmnpqrstvwxyz"]) {
       const before = `gov_${WORKSPACE.slice(3)}_${secret}_`;
-      expect(workspaceOfKey(before + digits(crc32(before)))).toBe(WORKSPACE);
+      expect(workspaceOfSecret("gov_", before + digits(crc32(before)))).toBe(WORKSPACE);
       // Over less than everything.
       for (const less of [secret, before.slice(0, -1), before.slice(4)]) {
-        expect(workspaceOfKey(before + digits(crc32(less)))).toBeNull();
+        expect(workspaceOfSecret("gov_", before + digits(crc32(less)))).toBeNull();
       }
     }
   });
 
   test("any one character changed is refused", () => {
-    const key = generateApiKey(WORKSPACE, new RandomPool());
+    const key = makeWorkspaceSecret("gov_", WORKSPACE, new RandomPool());
     const characters = fc.constantFrom(..."0123456789ABCXYZabcxyz_- é");
     fc.assert(
       fc.property(fc.nat(key.length - 1), characters, (at, character) => {
         const changed = key.slice(0, at) + character + key.slice(at + 1);
-        return changed === key || workspaceOfKey(changed) === null;
+        return changed === key || workspaceOfSecret("gov_", changed) === null;
       }),
       { numRuns: 2_000 },
     );
@@ -68,14 +79,14 @@ describe("API keys", () => {
     ["capital letters", (key: string) => `gov_${key.slice(4).toUpperCase()}`],
     ["other separators", (key: string) => key.replaceAll("_", "-")],
   ])("%s is refused, also when the checksum holds", (_what, change) => {
-    const before = change(generateApiKey(WORKSPACE, new RandomPool())).slice(0, -7);
-    expect(workspaceOfKey(before + digits(crc32(before)))).toBeNull();
+    const before = change(makeWorkspaceSecret("gov_", WORKSPACE, new RandomPool())).slice(0, -7);
+    expect(workspaceOfSecret("gov_", before + digits(crc32(before)))).toBeNull();
   });
 
   test.each(["", "gov_", "gov__", "x".repeat(71), `${"gov_".padEnd(63, "a")}_`, "Bearer x"])(
     "%p is refused",
     (text) => {
-      expect(workspaceOfKey(text)).toBeNull();
+      expect(workspaceOfSecret("gov_", text)).toBeNull();
     },
   );
 
@@ -87,7 +98,7 @@ describe("API keys", () => {
       for (let i = 0; i < bytes.length; i++) bytes[i] = next() & 255;
     });
     for (let i = 0; i < 4_000; i++) {
-      for (const character of generateApiKey(WORKSPACE, random).slice(31, 63)) {
+      for (const character of makeWorkspaceSecret("gov_", WORKSPACE, random).slice(31, 63)) {
         counts.set(character, (counts.get(character) ?? 0) + 1);
       }
     }

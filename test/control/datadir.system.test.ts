@@ -45,9 +45,9 @@ describe("the data directory", () => {
     const script = `
       import { ensureDataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/open.ts"))};
       import { readSealKey, sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
-      import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "ops/directory/database.ts"))};
+      import { Installation } from ${JSON.stringify(join(SOURCE, "ops/directory/installation.ts"))};
       const directory = ensureDataDirectory(${JSON.stringify(root)});
-      ControlDatabase.open(directory)[Symbol.dispose]();
+      (await Installation.open(directory))[Symbol.dispose]();
       console.log(Buffer.from(readSealKey(sealKeySource(directory, null)).publicBytes).toString("hex"));`;
     const processes = Array.from({ length: 6 }, () =>
       Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" }),

@@ -9,8 +9,10 @@ import type { Principal, Reply } from "../../src/core/writer/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import type { Role } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
+import { digestOf } from "../../src/ops/directory/secret.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { bodyOf, SINK_WISH } from "../support/open-workspace.ts";
@@ -54,6 +56,12 @@ export function placesIn(root: string): Places {
   };
 }
 
+/** The accounts that join: an owner, one whose role is lowered, one who leaves, and one with a role of an issuer. */
+const PEOPLE = [
+  ...(["usr_01h455vb4pex5vsknk084sn02q", "usr_01h455vb4pex5vsknk084sn02r"] as const),
+  ...(["usr_01h455vb4pex5vsknk084sn02s", "usr_01h455vb4pex5vsknk084sn02t"] as const),
+] as const;
+
 class Life {
   readonly #principal: Principal;
 
@@ -62,10 +70,11 @@ class Life {
     readonly writer: WorkspaceWriter,
   ) {
     this.#principal = {
-      actor: "key_01h455vb4pex5vsknk084sn02q",
+      actor: "usr_01h455vb4pex5vsknk084sn02q",
       workspaceId: writer.workspaceId,
       scope: "full",
       agents: null,
+      hasSecondFactor: true,
     };
   }
 
@@ -89,6 +98,11 @@ class Life {
 }
 
 type Write = OperationInputs["data.write"];
+
+const DAY_MS = 86_400_000;
+const KEY_WISH: OperationInputs["key.create"] = {
+  ...({ label: null, scope: "full", agents: null, networks: null, expiresInMs: null } as const),
+};
 
 /** For entries that expire long after the test. */
 const ENDING = { expiry: { atMs: Date.UTC(2100, 0) } };
@@ -146,6 +160,8 @@ export async function makeBase(
   for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`, i % 7 > 2 ? {} : ENDING);
   await life.writer.seal();
   await makeSinks(life);
+  await makeKeys(life);
+  await makeMembers(life);
   await life.writer.seal();
   writeFileSync(places.json, await life.export("json"));
   writeFileSync(places.ndjson, await life.export("ndjson"));
@@ -176,6 +192,41 @@ async function makeSinks(life: Life): Promise<void> {
   await life.perform("sink.change", { sinkId: second, change: { url: "https://siem.example.org/another" } });
   await life.perform("sink.rotate", { sinkId: second });
   await life.perform("sink.remove", { sinkId: third });
+}
+
+/** Makes keys: two in force, of which one has every limit, and one that was limited, replaced and revoked. */
+async function makeKeys(life: Life): Promise<void> {
+  const made = async (more: Partial<OperationInputs["key.create"]> = {}): Promise<string> =>
+    bodyOf(await life.perform("key.create", { ...KEY_WISH, ...more })).id;
+  await made();
+  const limits = { agents: ["alpha", "beta"], networks: ["192.0.2.0/24", "2001:db8::/32"], expiresInMs: 7 * DAY_MS };
+  await made({ ...limits, label: "limited", scope: "agent" });
+  const keyId = await made({ ...limits, label: "ended", scope: "auditor" });
+  await life.perform("key.change", { keyId, networks: ["192.0.2.7"] });
+  await life.perform("key.rotate", { keyId, overlapMs: DAY_MS });
+  await life.perform("key.revoke", { keyId });
+  life.connection.run("INSERT INTO key_use VALUES (?, 1)", [keyId]);
+}
+
+/** Makes members, of whom one lost a role and one has left, and invitations of every kind. */
+async function makeMembers(life: Life): Promise<void> {
+  const [owner, lowered, gone, grouped] = PEOPLE;
+  const invite = async (role: Role, label: string | null) =>
+    bodyOf(await life.perform("member.invite", { role, label, expiresInDays: 7 }));
+  const join = async (accountId: string, role: Role, label: string | null = null) => {
+    const { token } = await invite(role, label);
+    await life.perform("member.join", { accountId, digest: digestOf(token).toHex() });
+  };
+  await join(owner, "owner");
+  await join(lowered, "owner", "used");
+  await join(gone, "member");
+  await life.perform("member.join", { accountId: grouped, issuer: "https://id.example.org", role: "member" });
+  await life.perform("member.change", { accountId: lowered, role: "auditor" });
+  await life.perform("member.remove", { accountId: gone });
+  await invite("member", "open");
+  const { id: invitationId } = await invite("auditor", "withdrawn");
+  await life.perform("member.uninvite", { invitationId });
+  await life.perform("workspace.change", { requiresSecondFactor: true });
 }
 
 function closeLife({ connection, writer }: Life): void {

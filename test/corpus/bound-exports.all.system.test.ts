@@ -44,7 +44,7 @@ let writer: WorkspaceWriter;
 let trust: Trust;
 let seconds = 0;
 const publicKey = join(root, "seal.pub");
-const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
+const principal = { actor: "usr_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
 
 async function perform<N extends OperationName>(name: N, input: OperationInputs[N]) {
   seconds += 1;

@@ -43,7 +43,7 @@ const member = (name: string, from: string, to: string): Corruption =>
   ]);
 
 const MEMBERS: Corruption[] = [
-  member("actor", '"actor":"key_', '"actor":"usr_'),
+  member("actor", '"actor":"usr_', '"actor":"key_'),
   member("agent", '"agent_id":"alpha"', '"agent_id":"gamma"'),
   member("agent-seq", '"agent_seq":3', '"agent_seq":4'),
   member("blocked-by", '"blocked_by":null', '"blocked_by":"policy:block_pii"'),
@@ -335,7 +335,10 @@ const FILES: Corruption[] = [
           "configs",
           "entries",
           "checkpoints",
-          "sinks",
+          "keys",
+          "members",
+          "invitations",
+          "workspace",
           "tiles",
           "seals",
           "seal_keys",

@@ -120,12 +120,32 @@ export function columnsOf(connection: Connection, { alsoNoRecord = false } = {})
 /** Columns that say when or where in the log something happened. */
 export const IS_TIME = /(^|_)(seq|size|from|to|at)$/;
 
+/** SQL: another text of the same form. */
+const another = (column: string): string => `substr(${column}, 1, length(${column}) - 4) || '0000'`;
+
+/** Columns of rows that events state, which are different in each row. */
+const OWN = [
+  ...[
+    "keys.id",
+    "keys.digest",
+    "members.account_id",
+    "invitations.id",
+    "invitations.digest",
+    "workspace.id",
+    "sinks.id",
+  ],
+  ...["workspaces.id", "accounts.id", "accounts.email", "accounts.link_id", "passkeys.id", "passkeys.credential_id"],
+  ...["identities.id", "identities.account_id", "identities.subject", "links.id", "links.digest"],
+  ...["sessions.id", "sessions.digest"],
+];
+
 /** The values by which a duplicate differs from its row, so that SQLite accepts both. */
 const RENAMED: Record<string, string> = {
+  ...Object.fromEntries(OWN.map((name) => [name, another(name.slice(name.indexOf(".") + 1))])),
   "agents.first_seq": "first_seq + 1000",
   "agents.agent_id": "agent_id || 'x'",
   "configs.version": "version + 1000",
-  "checkpoints.id": "substr(id, 1, length(id) - 4) || '0000'",
+  "checkpoints.id": another("id"),
   "entries.id": "NULL",
   "entries.key": "CASE WHEN live_to IS NULL THEN key || 'x' ELSE key END",
   "seals.id": "NULL",
@@ -228,7 +248,10 @@ export const OTHER = {
 export const MEANS_NOTHING: ReadonlySet<string> = new Set(["entries.id", "seals.id", "head.one"]);
 
 /** Tables that are not part of the record, which the report states. */
-const NO_RECORD: ReadonlySet<string> = new Set(["answers", "sink_positions"]);
+const NO_RECORD: ReadonlySet<string> = new Set([
+  ...["answers", "key_use", "session_use", "sink_positions"],
+  ...["directory", "sink_workspaces", "devices"],
+]);
 
 /** No tampering: other seals cover what a removed one covered, and the newest one twice says no more than once. */
 const isHarmless = (kind: string, table: string, last: boolean): boolean =>

@@ -43,10 +43,10 @@ writeFileSync(keyFile, newSealKey());
 const key = readSealKey({ kind: "file", path: keyFile });
 const publicKey = Buffer.from(key.publicBytes).toString("hex");
 const stranger = readSealKey({ kind: "pem", pem: newSealKey() });
-const principal = { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
-/** A restore, as its event states it, and what it ended in the control database. */
+const principal = { actor: "usr_01h455vb4pex5vsknk084sn02q", workspaceId: ID, scope: "full", agents: null } as const;
+/** A restore, as its event states it, and what it ended. */
 const RESTORE = { operation: "log.restore", result: "ok", blocked_by: null, actor: "cli" } as const;
-const NOTHING_LEFT_OUT = { links_revoked_at: "2026-01-01T00:00:00.000Z", rows_left_out: [] };
+const NOTHING_LEFT_OUT = { rights: "kept", later: null };
 let files = 0;
 
 /** A log in a file of its own. */

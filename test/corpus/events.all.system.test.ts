@@ -105,11 +105,12 @@ function honest(operation: EventName, result: AuditResult, form: DetailsForm): M
   };
 }
 
-/** Other checks need more of these: keys, epochs, prunings, and an event of the export itself. */
+/** Other checks need more of these: keys, epochs, prunings, vocabularies, and an event of the export itself. */
 const SPECIAL: ReadonlySet<string> = new Set([
   "workspace.create ok",
   "seal.rotate_key ok",
   "log.restore ok",
+  "log.vocabulary ok",
   "audit.prune ok",
   "policies.read_version ok",
 ]);

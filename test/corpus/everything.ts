@@ -11,6 +11,7 @@ import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../.
 import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { wholeText } from "../../src/core/long-text.ts";
+import { storeNote } from "../../src/core/rows/access/notes.ts";
 import { Versions } from "../../src/core/rows/events.ts";
 import { newestSeal, replaceNote } from "../../src/core/rows/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
@@ -20,19 +21,15 @@ import type { Site } from "../../src/core/writer/site.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { EVENT_NAMES, eventFacts, looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
-import { insertAccount } from "../../src/ops/accounts/accounts.ts";
+import { looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
-import { recordInInstallation } from "../../src/ops/directory/acts.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
-import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
-import { exampleDetails } from "../support/event-examples.ts";
 import { TestAuthority } from "../tls/authority.ts";
-import { fillControl, withParts } from "./control-base.ts";
+import { fillInstallation, makePasskey, signInAgain, withParts } from "./installation-base.ts";
 import { throughServer } from "./through-server.ts";
 import { Witness } from "./witness.ts";
 
@@ -100,7 +97,7 @@ class Life {
     readonly writer: WorkspaceWriter,
     private readonly site: Site,
   ) {
-    const actor = "key_01h455vb4pex5vsknk084sn02q";
+    const actor = "usr_01h455vb4pex5vsknk084sn02q";
     this.principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
   }
 
@@ -134,13 +131,7 @@ class Life {
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
-    const parts = {
-      ...context,
-      site: this.site,
-      versions: new Versions(this.connection),
-      openControl: null,
-      queryEmbedder: null,
-    };
+    const parts = { ...context, site: this.site, versions: new Versions(this.connection), queryEmbedder: null };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
   }
 
@@ -177,10 +168,9 @@ export async function makeEverything(root: string): Promise<Everything> {
   const data = ensureDataDirectory(join(root, "first"));
   mkdirSync(join(root, "papers"));
   const made = new Making(root, data);
-  const { workspaceId: main, otherId: pruned } = await withParts(data, (parts) => fillControl(parts));
-  made.main = main;
-  made.pruned = pruned;
-  await made.accounts();
+  const filled = await withParts(data, (parts) => fillInstallation(parts, data));
+  const { workspaceId: main, otherId: pruned } = filled;
+  made.filled(filled);
   await Life.of(data, main, firstLife);
   await Life.of(data, pruned, async (life) => {
     await life.perform("config.update", { agentId: "alpha", config: { model: "m-1" } });
@@ -207,7 +197,7 @@ export async function makeEverything(root: string): Promise<Everything> {
   const [backup = ""] = readdirSync(backups);
   const restored = dataDirectory(join(root, "restored"));
   const lost = join(data.root, "seals", `${main}.log`);
-  await run("restore", join(backups, backup), "--data-dir", restored.root, "--seals", lost);
+  await run("restore", "--keep-rights", join(backups, backup), "--data-dir", restored.root, "--seals", lost);
   made.data = restored;
   await Life.of(restored, main, async (life) => {
     for (const agentId of ["alpha", "beta", "gamma"]) await life.write(agentId, "after the restore", "v");
@@ -238,36 +228,29 @@ class Making implements Everything {
   main = "";
   pruned = "";
   installation = "";
+  #people = { founder: "", member: "" };
 
   constructor(
     readonly root: string,
     public data: DataDirectory,
   ) {}
 
-  /** Records every kind of event that the log of the installation can have. */
-  async accounts(): Promise<void> {
-    await withParts(this.data, async (parts) => {
-      const account = parts.ids.next("usr");
-      const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
-      const person = { id: account, email: "operator@example.com", name: "Operator", ...secrets };
-      insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
-      for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
-        const example = exampleDetails(operation);
-        const event = {
-          ...example,
-          ...("account_id" in example && { account_id: account }),
-          // A workspace that an event says was made has to be there.
-          ...("created_workspace_id" in example && { created_workspace_id: this.main }),
-        };
-        const actor = eventFacts(operation)?.actors === "c" ? "cli" : account;
-        await recordInInstallation(parts, { operation, actor, details: event } as never);
-      }
-      this.installation = findInstallation(parts.control.connection)?.id ?? "";
-    });
+  filled({ workspaceId, otherId, installation, people }: Awaited<ReturnType<typeof fillInstallation>>): void {
+    this.main = workspaceId;
+    this.pruned = otherId;
+    this.installation = installation;
+    this.#people = people;
   }
 
-  /** Keeps the directory as it is, and takes exports and receipts from it. */
+  /**
+   * Keeps the directory as it is, and takes exports and receipts from it. A passkey is made before, so that the file
+   * of the installation of each age is another one.
+   */
   async age(name: string, key: number): Promise<void> {
+    await withParts(this.data, async (parts) => {
+      await makePasskey(parts, this.#people.member);
+      await signInAgain(parts, this.#people);
+    });
     await Life.of(this.data, this.main, async (life) => {
       await this.#papers(life, name, key);
       await life.writer.seal();
@@ -459,6 +442,10 @@ async function firstLife(life: Life): Promise<void> {
   await sweepWorkspace(life.connection, life.writer);
   await newerRequests(life);
   await sinks(life);
+  const used = life.connection.value<string>("SELECT id FROM keys LIMIT 1") as string;
+  await life.writer.derive((connection) =>
+    storeNote(connection, { kind: "last_use", used: "keys", uses: [{ id: used, at: systemClock() }] }),
+  );
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");
   await life.perform("audit.read", { eventId: auditId, proof: false });
@@ -484,6 +471,7 @@ async function sinks(life: Life): Promise<void> {
   await life.perform("sink.test", { sinkId });
   await life.perform("sink.remove", { sinkId: other });
   life.connection.run("INSERT INTO sink_positions VALUES (?, 3, 4, '{}')", [sinkId]);
+  life.connection.run("INSERT INTO key_use SELECT id, 5 FROM keys LIMIT 1");
 }
 
 /** Makes what happens under the second sealing key. */

@@ -55,14 +55,13 @@ export function attacksOn(made: Everything): Attack[] {
         connection.run("DELETE FROM seals");
         connection.truncateLog();
       }),
-      // Nothing names the log of the installation but its rows and seals.
-      attack("missing", `every trace of ${name}`, name === "installation" ? 0 : 1, (directory) => {
-        withoutRows(directory, id);
+      attack("missing", `every trace of ${name}`, 1, (directory) => {
+        withoutNotes(directory, installation, id);
         rmSync(filesOf(directory, id).database);
         rmSync(filesOf(directory, id).seals);
       }),
       attack("missing", `the file and the rows of ${name}`, 1, (directory) => {
-        withoutRows(directory, id);
+        withoutNotes(directory, installation, id);
         rmSync(filesOf(directory, id).database);
       }),
       attack("cut off", `the file of ${name}`, "refused", (directory) => {
@@ -94,31 +93,31 @@ export function attacksOn(made: Everything): Attack[] {
           }),
         ]),
     ]),
-    attack("added", "a member of the workspace that was pruned", 1, (directory) => {
-      inControl(directory, `INSERT INTO members SELECT '${pruned}', id, 'owner', 5 FROM accounts LIMIT 1`);
+    attack("added", "a passkey of somebody who has one", 1, (directory) => {
+      const columns =
+        "account_id, host, created_seq, used_seq, counter, credential_id || 'A', name, public_key, salt FROM passkeys";
+      inFile(filesOf(directory, installation).database, `INSERT INTO passkeys SELECT ${OTHER_ID}, ${columns} LIMIT 1`);
     }),
-    attack("added", "a key of a workspace that never was", 1, (directory) => {
-      const columns = "randomblob(32), NULL, 'full', NULL, 5, 'cli', NULL, NULL, NULL, NULL, NULL, NULL";
-      inControl(
-        directory,
-        `INSERT INTO api_keys SELECT id || '0', workspace_id || '0', ${columns} FROM api_keys LIMIT 1`,
-      );
+    attack("added", "a workspace that never was", 1, (directory) => {
+      const copied = `SELECT ${OTHER_ID}, name, genesis, founder, added_seq, NULL FROM workspaces WHERE id = '${pruned}'`;
+      inFile(filesOf(directory, installation).database, `INSERT INTO workspaces ${copied}`);
     }),
-    // An honest backup beside which a key was revoked looks the same.
-    ...["UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL", "DELETE FROM members WHERE role = 'member'"].map(
-      (sql) =>
-        attack("forged", `a manifest, and ${sql}`, 2, (directory) => {
-          inControl(directory, sql);
-          const said = { format: BACKUP_FORMAT, created_at: "2020-01-01T00:00:00.000Z" };
-          writeFileSync(join(directory.root, MANIFEST_FILE), JSON.stringify(said));
-        }),
+    ...["UPDATE passkeys SET public_key = 'pQECAyY'", "DELETE FROM passkeys"].map((sql) =>
+      attack("forged", `a manifest, and ${sql}`, 1, (directory) => {
+        inFile(filesOf(directory, installation).database, sql);
+        const said = { format: BACKUP_FORMAT, created_at: "2020-01-01T00:00:00.000Z" };
+        writeFileSync(join(directory.root, MANIFEST_FILE), JSON.stringify(said));
+      }),
     ),
     attack("swapped", "the files of two workspaces", 1, (directory) => {
       put(filesOf(age(last), main).database, filesOf(directory, pruned).database);
       put(filesOf(age(last), pruned).database, filesOf(directory, main).database);
     }),
     ...made.ages.slice(0, last).flatMap((_, index) => [
-      attack("older copy", `control.db, age ${index}`, 1, (directory) => put(age(index).control, directory.control)),
+      // It is no evidence.
+      attack("older copy", `installation.json, age ${index}`, 0, (directory) =>
+        put(age(index).pointer, directory.pointer),
+      ),
       attack("older copy", `everything of age ${index}, and a newer seal kept`, 1, (directory) => {
         const { database, seals } = filesOf(directory, main);
         put(filesOf(age(index), main).database, database);
@@ -185,19 +184,28 @@ export function attacksOn(made: Everything): Attack[] {
   }
 }
 
-/** Changes rows of the control database as a SQL tool would. */
-function inControl(directory: DataDirectory, ...statements: string[]): void {
-  using connection = openConnection(directory.control);
+/** Changes rows of a database as a SQL tool would. */
+function inFile(path: string, ...statements: string[]): void {
+  using connection = openConnection(path);
   connection.exec("PRAGMA foreign_keys = OFF");
   for (const sql of statements) connection.exec(sql);
   connection.truncateLog();
 }
 
-function withoutRows(directory: DataDirectory, id: string): void {
-  const own = ["api_keys", "members", "links", "issued_roles"].map(
-    (table) => `DELETE FROM ${table} WHERE workspace_id = '${id}'`,
+/** SQL: another id than that of the row. */
+const OTHER_ID = "substr(id, 1, length(id) - 4) || '0000'";
+
+/** Removes what says where to find a workspace, or the log of the installation. */
+function withoutNotes(directory: DataDirectory, installation: string, id: string): void {
+  if (id === installation) {
+    rmSync(directory.pointer);
+    return;
+  }
+  const tables = ["directory", "sink_workspaces"];
+  inFile(
+    filesOf(directory, installation).database,
+    ...tables.map((table) => `DELETE FROM ${table} WHERE workspace_id = '${id}'`),
   );
-  inControl(directory, ...own, `DELETE FROM workspaces WHERE id = '${id}'`);
 }
 
 const removeLog = (id: string) => (directory: DataDirectory) => rmSync(`${filesOf(directory, id).database}-wal`);

@@ -44,12 +44,19 @@ export function restateLast(connection: Connection, change: (details: JsonObject
   connection.run("UPDATE head SET hash = ? WHERE seq = ?", [hash, seq]);
 }
 
-/** Cuts off the log after `size` events, with everything that would show it: heads, entries, sinks, tiles. */
+/**
+ * Cuts off the log after `size` events, with everything that would show it: heads, entries, tiles, and the rows that the
+ * events state, of which none before them may have been changed by them.
+ */
 export async function cutTail(connection: Connection, size: number): Promise<void> {
   connection.run("DELETE FROM events WHERE seq >= ?", [size]);
   connection.run("DELETE FROM entries WHERE written_seq >= ?", [size]);
   connection.run("DELETE FROM agents WHERE first_seq >= ?", [size]);
-  connection.run("DELETE FROM sinks WHERE created_seq >= ?", [size]);
+  for (const table of ["sinks", "keys", "invitations"]) {
+    connection.run(`DELETE FROM ${table} WHERE created_seq >= ?`, [size]);
+  }
+  connection.run("DELETE FROM members WHERE joined_seq >= ?", [size]);
+  connection.run("UPDATE workspace SET second_factor_since = NULL");
   connection.run(
     "UPDATE agents SET live_entries = (SELECT count(*) FROM entries WHERE agent = agents.first_seq AND live_to IS NULL)",
   );

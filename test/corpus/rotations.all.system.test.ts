@@ -51,7 +51,7 @@ class Log {
   ) {
     this.#keyFile = keyFile;
     this.#principal = {
-      actor: "key_01h455vb4pex5vsknk084sn02q",
+      actor: "usr_01h455vb4pex5vsknk084sn02q",
       workspaceId: id,
       scope: "full",
       agents: null,

@@ -59,6 +59,25 @@ const ROWS: Record<string, { one: string; other: string; columns: string[] }> = 
   tiles: { one: "level = 0", other: "level = 1", columns: ["level", "tile", "hashes"] },
   seal_keys: { one: "announced_seq = 0", other: "1", columns: ["announced_seq", "verifier_key"] },
   seals: { one: "id = 1", other: "id = 2", columns: ["size", "note"] },
+  keys: {
+    one: "label = 'ended' AND ended_seq IS NOT NULL",
+    other: "label = 'limited'",
+    columns: [
+      ...["id", "digest", "label", "scope", "agents", "networks", "expires_at"],
+      ...["created_seq", "ended_seq", "replaced_by"],
+    ],
+  },
+  members: {
+    one: "issuer IS NOT NULL",
+    other: "role = 'auditor'",
+    columns: ["account_id", "role", "issuer", "joined_seq", "role_seq"],
+  },
+  invitations: {
+    one: "label = 'used'",
+    other: "label = 'withdrawn'",
+    columns: ["id", "digest", "role", "label", "expires_at", "created_seq", "ended_seq", "used_by"],
+  },
+  workspace: { one: "1", other: "1", columns: ["id", "second_factor_since"] },
   sinks: {
     one: "enabled = 0",
     other: "enabled = 1",
@@ -67,7 +86,7 @@ const ROWS: Record<string, { one: string; other: string; columns: string[] }> = 
       ...["url", "ca", "client_certificate", "secrets", "salt"],
     ],
   },
-  head: { one: "one = 1", other: "1", columns: ["workspace_id", "format", "seq", "hash"] },
+  head: { one: "one = 1", other: "1", columns: ["workspace_id", "format", "vocabulary", "seq", "hash"] },
 };
 
 /** The changes of a column, as SQL for its new value. */
@@ -166,6 +185,22 @@ const CODES: Record<string, string> = {
   "entries.written_seq moved far": "content_orphan",
   "checkpoints.agent emptied": "content_orphan",
   "checkpoints.agent taken from another row": "content_orphan",
+  keys: "row_changed",
+  "keys.id": "row_missing",
+  "keys removed": "row_missing",
+  "keys all removed": "row_missing",
+  members: "row_changed",
+  "members.account_id": "row_missing",
+  "members removed": "row_missing",
+  "members all removed": "row_missing",
+  invitations: "row_changed",
+  "invitations.id": "row_missing",
+  "invitations removed": "row_missing",
+  "invitations all removed": "row_missing",
+  workspace: "row_changed",
+  "workspace.id": "row_missing",
+  "workspace removed": "row_missing",
+  "workspace all removed": "row_missing",
   sinks: "row_changed",
   "sinks.id": "row_missing",
   "sinks removed": "row_missing",

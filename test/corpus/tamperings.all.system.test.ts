@@ -345,7 +345,8 @@ describe("the corpus", () => {
 
   test("has one of every operation that is recorded", () => {
     const changed = new Set(judge.seen.map(({ to }) => to.split(" ")[0]));
-    expect(EVENT_NAMES.filter((name) => !changed.has(name))).toEqual([]);
+    // No log of this program announces a newer vocabulary: vocabularies.system.test.ts has some that do.
+    expect(EVENT_NAMES.filter((name) => !changed.has(name))).toEqual(["log.vocabulary"]);
   });
 
   test("has one of every result", () => {

@@ -5,19 +5,21 @@
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { type Pointer, readPointer } from "../../src/core/datadir/pointer.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
 import { COMMITS_TABLE } from "../../src/engine-libsql/commits.ts";
-import { SharedControl } from "../../src/engine-libsql/control/shared.ts";
 import { changesOf, withBase } from "../../src/engine-libsql/differences.ts";
+import { Coordination } from "../../src/engine-libsql/nodes/coordination.ts";
 import { pullAsIs } from "../../src/engine-libsql/pull.ts";
 import { pushInto } from "../../src/engine-libsql/push.ts";
-import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
+import { namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { readTables } from "../../src/engine-libsql/tables.ts";
 import { upgrade } from "../../src/engine-libsql/upgrade.ts";
-import { CONTROL_MIGRATIONS, CONTROL_SCHEMA } from "../../src/ops/directory/database.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { migrate, newestSchema, openMigrated, schemaVersion } from "../../src/store/migrate.ts";
+import { migrate, newestSchema, schemaVersion } from "../../src/store/migrate.ts";
 import { governd } from "../cli/governd.ts";
 import { unpack } from "../formats/packing.ts";
 import { SEED } from "../seed.ts";
@@ -42,7 +44,6 @@ const NEXT = [
    DROP INDEX events_refused`,
   (connection: Connection) => connection.exec("UPDATE entries SET updated_at = updated_at + 1 WHERE id % 2 = 0"),
 ];
-const NEXT_OF_CONTROL = [...CONTROL_MIGRATIONS, "ALTER TABLE workspaces ADD COLUMN colour TEXT"];
 
 const optionsOf = ({ url, token, adminUrl, adminToken }: LibsqlServer, through = url): ServerOptions => ({
   ...{ url: through, authToken: token, adminUrl, adminToken, replicaUrls: [] },
@@ -55,22 +56,23 @@ describe.skipIf(LIBSQL_SERVER === null)("a server that nodes of this version hav
   /** The data directory whose databases the server has. */
   let old: string;
   let workspaceId: string;
+  let installation: string;
 
   beforeEach(async () => {
     await server?.[Symbol.asyncDispose]();
     server = await LibsqlServer.start();
     old = unpack(RELEASED, directory.join(`old-${count++}`));
     const engine = new ServerEngine(optionsOf(server), () => {});
-    const [file = ""] = readdirSync(join(old, "workspaces"));
-    workspaceId = file.replace(".db", "");
-    for (const [name, path] of [
-      [CONTROL_NAMESPACE, "control.db"],
-      [namespaceOf(workspaceId), join("workspaces", file)],
-    ] as const) {
-      await engine.ensureNamespace(name);
-      using connection = openConnection(join(old, path));
-      await pushInto(engine.namespace(name), connection, { format: schemaVersion(connection) });
+    workspaceId = "ws_01kdyak348e5cr6zs3dynmva83";
+    const { installation_id } = readPointer(dataDirectory(old)) as Pointer;
+    installation = installation_id;
+    for (const id of [workspaceId, installation]) {
+      await engine.ensureNamespace(namespaceOf(id));
+      using connection = openConnection(workspaceFile(dataDirectory(old), id));
+      await pushInto(engine.namespace(namespaceOf(id)), connection, { format: schemaVersion(connection) });
     }
+    using nodes = await Coordination.open(engine);
+    await nodes.name(ensureDataDirectory(directory.join(`named-${count}`)), installation);
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
@@ -85,7 +87,7 @@ describe.skipIf(LIBSQL_SERVER === null)("a server that nodes of this version hav
 
   /** Does what a node of the next version does when it opens the workspace, and returns its copy. */
   async function openedByNext(node: number, through?: string): Promise<string> {
-    const parts = { namespace: workspaceOn(through), migrations: NEXT, log: "events", encryptionKey: null };
+    const parts = { namespace: workspaceOn(through), migrations: NEXT, encryptionKey: null };
     await upgrade({ ...parts, path: directory.join(`node-${node}-${count}.db`) });
     const path = directory.join(`copy-${node}-${count}.db`);
     await pullAsIs(path, parts);
@@ -158,19 +160,13 @@ describe.skipIf(LIBSQL_SERVER === null)("a server that nodes of this version hav
     );
   });
 
-  test("whose control database the next version has upgraded is refused by a node of this one", async () => {
-    const path = directory.join(`control-${count}.db`);
-    const engine = new ServerEngine(optionsOf(server), () => {});
-    {
-      using connection = openMigrated(path, NEXT_OF_CONTROL);
-      const parts = { migrations: NEXT_OF_CONTROL, path, encryptionKey: null };
-      const shared = await SharedControl.open(engine, connection, parts);
-      expect(connection.value<number>("SELECT count(*) FROM workspaces WHERE colour IS NULL")).toBe(1);
-      shared.close();
-    }
-    expect(await formatOf(CONTROL_NAMESPACE)).toBe(CONTROL_SCHEMA + 1);
+  test("whose installation the next version has upgraded is refused by a node of this one", async () => {
+    const namespace = new ServerEngine(optionsOf(server), () => {}).namespace(namespaceOf(installation));
+    const path = directory.join(`installation-${count}.db`);
+    await upgrade({ namespace, migrations: NEXT, encryptionKey: null, path });
+    expect(await formatOf(namespaceOf(installation))).toBe(newestSchema(NEXT));
     expect(await startedOn(server)).toMatch(
-      new RegExp(`^newer_database: .*a newer governd \\(schema ${CONTROL_SCHEMA + 1}, .* Nothing was changed`),
+      new RegExp(`^newer_database: .*a newer governd \\(schema ${newestSchema(NEXT)}, .* Nothing was changed`),
     );
   });
 
@@ -181,12 +177,12 @@ describe.skipIf(LIBSQL_SERVER === null)("a server that nodes of this version hav
     const copy = directory.join(`former-${count}.db`);
     await expect(engine.open(workspaceId, copy, null)).rejects.toThrow(before);
     await expect(engine.pull(workspaceId, copy, null)).rejects.toThrow(before);
-    await server.execute(CONTROL_NAMESPACE, `UPDATE ${COMMITS_TABLE} SET format = 9`);
-    expect(await startedOn(server)).toStartWith("engine_unusable: On the libSQL server, the namespace governd-control");
+    await server.execute(namespaceOf(installation), `UPDATE ${COMMITS_TABLE} SET format = 9`);
+    expect(await startedOn(server)).toStartWith("engine_unusable: On the libSQL server, the namespace ws-");
     expect(await startedOn(server)).toContain(before);
     const verified = await governd(["verify", server.url, "--engine-auth-token", await server.tokenFor({ a: "ro" })]);
     expect([verified.code, verified.err]).toEqual([2, expect.stringContaining(before)]);
-    for (const name of [CONTROL_NAMESPACE, namespaceOf(workspaceId)]) {
+    for (const name of [installation, workspaceId].map(namespaceOf)) {
       expect(texts(await server.execute(name, `SELECT count(*), max(format) FROM ${COMMITS_TABLE}`))).toEqual([
         ["1", "9"],
       ]);

@@ -1,4 +1,5 @@
 /** Damaged, lost and exchanged files: each affects only its own workspace, and is reported. */
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -75,7 +76,10 @@ const HARMS: Record<string, (path: string) => void> = {
   "cut off": (path) => truncateSync(path, 10_000),
   "no database": (path) => writeFileSync(path, "not a database, ".repeat(1_000)),
   "with a damaged beginning": (path) => writeFileSync(path, readFileSync(path).fill(0xff, 0, 64)),
-  "another database": (path) => copyFileSync(join(data, "control.db"), path),
+  "another database": (path) => {
+    rmSync(path);
+    new Database(path, { create: true }).run("CREATE TABLE t (a)");
+  },
 };
 
 test("files that are harmed take down their workspaces alone, are said, and are used again when they are put back", async () => {
@@ -169,15 +173,14 @@ test("exchanged files are served to no one", async () => {
   expect((await governd(["verify", data])).code).toBe(1);
 });
 
-describe("the control database", () => {
+describe("the pointer to the log of the installation", () => {
   test.each([
-    ["damaged", (path: string) => writeFileSync(path, readFileSync(path).fill(0x5a, 100, 9_000)), "is damaged"],
     ["something else", (path: string) => writeFileSync(path, "hello ".repeat(1_000)), "is damaged"],
     ["missing", (path: string) => rmSync(path), "is missing, although there are workspaces"],
-    ["empty", (path: string) => truncateSync(path, 0), "is empty, although there are workspaces"],
+    ["empty", (path: string) => truncateSync(path, 0), "is damaged"],
   ])("%s: nothing runs, in one clear line", async (_, harm, message) => {
     await made("one");
-    harm(join(data, "control.db"));
+    harm(join(data, "installation.json"));
     for (const words of [
       ["serve", "--listen", "127.0.0.1:0"],
       ["workspace", "create", "--name", "x"],

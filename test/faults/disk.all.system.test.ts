@@ -1,8 +1,8 @@
 /** The disk fails under a running daemon: what the daemon reports, what it keeps, and that it recovers by itself. */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { governd, makeWorkspace } from "../cli/governd.ts";
-import { startGovernd } from "../cli/governd-process.ts";
+import { type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { expectRecovery, expectUnavailable, FAILURES, isReady, Place, User } from "./daemon-on-failing-disk.ts";
@@ -120,21 +120,21 @@ test.skipIf(!CAN_MOUNT).each([
   expect(await governd(["verify", data])).toMatchObject({ code: 0 });
 });
 
-test.skipIf(!CAN_FAIL)("the control database cannot be written: people are asked to retry", async () => {
-  using place = new Place(library);
-  const { disk } = place;
-  await using daemon = await place.start();
-  const token = daemon.ready.sign_up_url?.split("#token=")[1];
-  const signUp = () =>
-    daemon.ask("/account/sign-up", {
-      method: "POST",
-      headers: { origin: new URL(daemon.url).origin },
-      body: JSON.stringify({ email: "ada@example.com", password: "a long enough password", token }),
-    });
-  disk.fail({ write: ERRNO.ENOSPC }, "/control.db");
-  await expectUnavailable(await signUp());
-  disk.fail({ sync: ERRNO.EIO }, "/control.db");
-  await expectUnavailable(await signUp(), "outcome_unknown");
-  disk.heal();
-  expect((await signUp()).status).toBe(201);
+describe("people are asked to retry", () => {
+  const PASSWORD = { email: "ada@example.com", password: "a long enough password" };
+  const post = (daemon: RunningDaemon, path: string, body: object) =>
+    daemon.ask(path, { method: "POST", headers: { origin: new URL(daemon.url).origin }, body: JSON.stringify(body) });
+  const tokenOf = ({ ready }: RunningDaemon) => ready.sign_up_url?.split("#token=")[1];
+
+  test.skipIf(!CAN_FAIL)("when the file of the installation cannot be written", async () => {
+    using place = new Place(library);
+    const { disk } = place;
+    await using daemon = await place.start();
+    const signUp = () => post(daemon, "/account/sign-up", { ...PASSWORD, token: tokenOf(daemon) });
+    disk.fail({ write: ERRNO.ENOSPC }, "/workspaces/");
+    await expectUnavailable(await signUp());
+    disk.heal();
+    await isReady(daemon, 200);
+    expect((await signUp()).status).toBe(201);
+  });
 });

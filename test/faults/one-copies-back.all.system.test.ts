@@ -54,6 +54,7 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   receipt: refuses(({ temporary }) => [[temporary("none"), "--data-dir", temporary("none")]]),
   scan: refuses(() => [["--no-such-option"]]),
   "workspace create": works(() => [["--name", "third"]]),
+  "workspace delete": refuses(({ closed }) => [["--workspace", closed.workspace_id, "--yes"]]),
   "workspace list": works(() => [[]]),
   "key create": works((scene) => both(scene, (id) => ["--workspace", id])),
   "key list": works((scene) => both(scene, (id) => ["--workspace", id])),
@@ -120,7 +121,7 @@ function isCopiedBack(database: string): boolean {
  * copied back: the daemon may have been stopped before it emptied the log.
  */
 function states(data: string): Map<string, Buffer> {
-  const files = ["control.db", ...readdirSync(join(data, "workspaces")).map((name) => join("workspaces", name))];
+  const files = readdirSync(join(data, "workspaces")).map((name) => join("workspaces", name));
   const databases = files.filter((name) => name.endsWith(".db"));
   return new Map(
     databases.flatMap((name) => {

@@ -45,7 +45,7 @@ describe.skipIf(!CAN_FAIL)("on a file system without hard links", () => {
       const [first, second] = readdirSync(at("backups"))
         .filter((entry) => !entry.startsWith("."))
         .sort();
-      await run("restore", at("backups", second as string), "--data-dir", at("restored"));
+      await run("restore", "--keep-rights", at("backups", second as string), "--data-dir", at("restored"));
       for (const directory of [at("data"), at("backups", first as string), at("restored")]) {
         expect(await run("verify", directory)).toContain("Verified");
       }

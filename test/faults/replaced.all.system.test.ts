@@ -5,7 +5,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { readPointer } from "../../src/core/datadir/pointer.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
 import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
@@ -42,6 +44,13 @@ const write = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key: s
 
 async function writeMany(daemon: RunningDaemon, workspace: MadeWorkspace, name: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) expect((await write(daemon, workspace, `${name}${i}`)).status).toBe(200);
+}
+
+/** Writes an entry and erases it, after which the write-ahead log is copied back. */
+async function eraseOne(daemon: RunningDaemon, workspace: MadeWorkspace, name: string): Promise<void> {
+  await writeMany(daemon, workspace, name, 1);
+  const erase = `/v1/data?agent_id=a&key=${name}0&erase=true`;
+  expect((await daemon.ask(erase, { method: "DELETE", apiKey: workspace.api_key })).status).toBe(200);
 }
 
 /** Returns the bytes of a workspace's files, null for one that is missing. */
@@ -173,11 +182,12 @@ describe("while one daemon runs", () => {
       // Sometimes the log is copied back in between.
       const [first, second] = [random.between(1, random.pick([5, 150])), random.between(1, random.pick([5, 150]))];
       await writeMany(daemon, one, "old", first);
-      await writeMany(daemon, one, "gone", 1);
+      // A workspace that was made beside a daemon is in its log alone until that is copied back, which this does.
+      await eraseOne(daemon, one, "early");
+      await writeMany(daemon, one, "kept", 1);
       const older = filesOf(one);
-      // Copies the log back, so that the database is another one than before.
-      const erased = { method: "DELETE", apiKey: one.api_key };
-      expect((await daemon.ask("/v1/data?agent_id=a&key=gone0&erase=true", erased)).status).toBe(200);
+      // Now the database is another one than before.
+      await eraseOne(daemon, one, "late");
       await writeMany(daemon, one, "new", second);
       const newest = filesOf(one);
 
@@ -267,7 +277,7 @@ async function restored(): Promise<{ make(): Promise<string> }> {
   return {
     async make() {
       const into = directory.join(`restored-${count++}`);
-      expect(await governdProcess(["restore", backup, "--data-dir", into])).toMatchObject({ code: 0 });
+      expect(await governdProcess(["restore", "--keep-rights", backup, "--data-dir", into])).toMatchObject({ code: 0 });
       return into;
     },
   };
@@ -304,19 +314,9 @@ test.each([["while the daemon runs"], ["before it is started again"]])(
   },
 );
 
-describe.each([
-  ["removed", (path: string) => rmSync(path)],
-  ["replaced by a copy", (path: string) => moveCopyInto(path)],
-] as const)("control.db is %s while the daemon runs", (_, harm) => {
-  test("it is not ready and changes no account or key, workspaces are served, and the file put back is used", async () => {
-    const one = await made("one");
-    await using daemon = await startGovernd(data, ["--threads", "1"]);
-    await writeMany(daemon, one, "old", 1);
-    const [control, saved] = [join(data, "control.db"), directory.join("control.saved")];
-    linkSync(control, saved);
-    harm(control);
-    await eventually("it is not ready", async () => (await daemon.ask("/readyz")).status === 503);
-    const signedUp = await daemon.ask("/account/sign-up", {
+describe("the file of the installation while the daemon runs", () => {
+  const signUp = (daemon: Awaited<ReturnType<typeof startGovernd>>) =>
+    daemon.ask("/account/sign-up", {
       method: "POST",
       headers: { origin: new URL(daemon.url).origin },
       body: JSON.stringify({
@@ -325,35 +325,53 @@ describe.each([
         token: daemon.ready.sign_up_url?.split("#token=")[1],
       }),
     });
-    expect(signedUp.status).toBe(503);
-    expect(await signedUp.json()).toMatchObject({ detail: expect.stringContaining("control.db") });
+
+  test("removed: it is not ready and changes no account, workspaces are served, and the file put back is used", async () => {
+    const one = await made("one");
+    await using daemon = await startGovernd(data, ["--threads", "1"]);
+    await writeMany(daemon, one, "old", 1);
+    const path = installationIn(data);
+    const saved = directory.join("installation.saved");
+    linkSync(path, saved);
+    rmSync(path);
+    await eventually("it is not ready", async () => (await daemon.ask("/readyz")).status === 503);
+    const refused = await signUp(daemon);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: "unavailable" }]);
     await writeMany(daemon, one, "new", 1);
-    renameSync(saved, control);
+    renameSync(saved, path);
     await eventually("it is ready", async () => (await daemon.ask("/readyz")).status === 200);
+    expect((await signUp(daemon)).status).toBe(201);
+    await daemon.stop();
+    expect((await governd(["verify", data])).code).toBe(0);
+  });
+
+  test("replaced by a copy that continues its log: the copy is used", async () => {
+    await made("one");
+    await using daemon = await startGovernd(data, ["--threads", "1"]);
+    moveCopyInto(installationIn(data));
+    expect((await signUp(daemon)).status).toBe(201);
+    await eventually("it is ready", async () => (await daemon.ask("/readyz")).status === 200);
+    await daemon.stop();
+    expect((await governd(["verify", data])).code).toBe(0);
+  });
+
+  test("replaced by an older one: it is not ready and changes no account", async () => {
+    await made("one");
+    const path = installationIn(data);
+    const older = directory.join("installation.older");
+    copyFileSync(path, older);
+    await made("two");
+    await using daemon = await startGovernd(data, ["--threads", "1"]);
+    for (const end of ["-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    renameSync(older, path);
+    expect((await signUp(daemon)).status).toBe(503);
+    expect((await daemon.ask("/readyz")).status).toBe(503);
   });
 });
 
-test("control.db is overwritten in place while the daemon runs: it is not ready until it is restarted", async () => {
-  const one = await made("one");
-  const control = join(data, "control.db");
-  const older = readFileSync(control);
-  const two = await made("two");
-  {
-    await using daemon = await startGovernd(data, ["--threads", "1"]);
-    await writeMany(daemon, two, "old", 1);
-    // What other processes commit and copy back is no overwriting.
-    const keyOf = ["key", "create", "--workspace", one.workspace_id, "--json", "--data-dir", data];
-    const { api_key: apiKey } = (await governdProcess(keyOf)).json<{ api_key: string }>();
-    await eventually("the new key is known", async () => (await daemon.ask("/v1/agents", { apiKey })).status === 200);
-    expect((await daemon.ask("/readyz")).status).toBe(200);
-    writeFileSync(control, older);
-    await eventually("it is not ready", async () => (await daemon.ask("/readyz")).status === 503);
-    await writeMany(daemon, two, "new", 1);
-  }
-  // What was put there is used then.
-  await using daemon = await startGovernd(data, ["--threads", "1"]);
-  expect((await daemon.ask("/readyz")).status).toBe(200);
-});
+/** Returns the path of the file of the installation. */
+const installationIn = (root: string): string =>
+  workspaceFile(dataDirectory(root), readPointer(dataDirectory(root))?.installation_id as string);
 
 function moveCopyInto(path: string): void {
   copyFileSync(path, `${path}.new`);

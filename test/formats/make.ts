@@ -7,19 +7,20 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory, sealFile, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { writePointer } from "../../src/core/datadir/pointer.ts";
 import { wholeText } from "../../src/core/long-text.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { readHead } from "../../src/core/writer/head.ts";
+import { recordingJob } from "../../src/core/writer/job.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { insertAccount } from "../../src/ops/accounts/accounts.ts";
-import { ControlDatabase } from "../../src/ops/directory/database.ts";
-import { KEYS } from "../../src/ops/directory/keys.ts";
+import { headsEvent } from "../../src/ops/directory/heads-event.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
-import { WORKSPACES } from "../../src/ops/directory/workspaces.ts";
+import { INSTALLATION_CREATOR, INSTALLATION_NAME } from "../../src/ops/directory/workspaces.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
 import { pack } from "./packing.ts";
@@ -41,14 +42,15 @@ const root = join(import.meta.dir, VERSION);
 rmSync(root, { recursive: true, force: true });
 const directory = dataDirectory(root);
 for (const path of [directory.workspaces, directory.seals]) mkdirSync(path, { recursive: true });
-const [workspaceId, account, keyId] = [ids.next("ws"), ids.next("usr"), ids.next("key")];
+const [workspaceId, account, keyId, installation] = [ids.next("ws"), ids.next("usr"), ids.next("key"), ids.next("ws")];
 const key = sealPem();
 const sealKey = verifierKey(`formats.example/${workspaceId}`, key.publicBytes);
 const path = workspaceFile(directory, workspaceId);
-await makeControl();
+writePointer(directory, { installation_id: installation, engine: "embedded" });
 await createWorkspaceFile(path, { workspaceId, name: "formats", actor: "cli", sealKey }, clock, random);
 await fill();
-pack(directory, workspaceId);
+await makeInstallation();
+pack(directory);
 
 async function fill(): Promise<void> {
   const connection = openWorkspaceFile(path);
@@ -57,12 +59,18 @@ async function fill(): Promise<void> {
     file: sealFile(directory, workspaceId),
   });
   const writer = new WorkspaceWriter(connection, { clock, random, sealer });
-  const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null, networks: null };
+  const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null };
   const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
     const [settled] = await writer.perform([jobOf({ name, input, principal })]);
     if (settled?.answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(settled)}`);
     return JSON.parse(wholeText(settled.answer.body)) as { id?: string };
   };
+  // Of the key only a digest is stored, and nobody has it.
+  const details = {
+    ...{ key_id: keyId, key_digest: digestOf("nobody has this key").toHex(), label: "first", scope: "full" },
+    ...{ agents: null, networks: null, expires_at: null },
+  };
+  await writer.perform([recordingJob(workspaceId, { operation: "key.create", actor: "cli", details })]);
   const agentId = "support-bot";
   const write = (key: string, value: string) =>
     perform("data.write", { agentId, key, value, metadata: { source: "make" } });
@@ -83,30 +91,41 @@ async function fill(): Promise<void> {
   writer.close();
 }
 
-/** With a key and an account that nobody can use: of both only digests are stored, and of nothing real. */
-async function makeControl(): Promise<void> {
-  using control = ControlDatabase.open(directory);
-  const createdAt = clock();
-  await control.change((connection) => {
-    WORKSPACES.insert(connection, {
-      id: workspaceId,
-      name: "formats",
-      createdAt,
-      createdBy: "cli",
-      secondFactorSince: null,
-    });
-    const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null, networks: null };
-    const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
-    KEYS.insert(connection, { ...record, ...times, replacedBy: null }, { digest: digestOf("nobody has this key") });
-    insertAccount(connection, {
-      id: account,
-      email: "somebody@formats.example",
-      name: "Somebody",
-      password: "no password fits this",
-      totpSince: null,
-      totpSecret: null,
-      totpStep: 0,
-      createdAt,
-    });
+/** The log of the installation, which names the workspace, has its head, and an account that nobody can use. */
+async function makeInstallation(): Promise<void> {
+  const file = workspaceFile(directory, installation);
+  const own = verifierKey(`formats.example/${installation}`, key.publicBytes);
+  await createWorkspaceFile(
+    file,
+    { workspaceId: installation, name: INSTALLATION_NAME, actor: INSTALLATION_CREATOR, sealKey: own },
+    clock,
+    random,
+  );
+  const connection = openWorkspaceFile(file);
+  const sealer = new WorkspaceSealer({
+    keyring: new SealKeyring({ kind: "pem", pem: key.pem }),
+    file: sealFile(directory, installation),
   });
+  const writer = new WorkspaceWriter(connection, { clock, random, sealer });
+  await sealer.load(connection);
+  using workspace = openWorkspaceFile(path);
+  const { seq, hash } = readHead(workspace);
+  const genesis = workspace.value<string>("SELECT hash FROM events WHERE seq = 0") as string;
+  const added = { account_id: null, for_workspace_id: workspaceId, name: "formats", genesis };
+  await writer.perform(
+    [
+      headsEvent({ grown: [], gone: [] }),
+      { operation: "installation.add_workspace" as const, actor: "cli", details: added },
+      headsEvent({ grown: [{ workspaceId, size: seq + 1, hash }], gone: [] }),
+    ].map((event) => recordingJob(installation, event)),
+  );
+  const principal = { actor: account, workspaceId: installation, scope: "full" as const, agents: null };
+  const input = {
+    ...{ id: account, email: "somebody@formats.example", name: "Somebody", password: "no password fits this" },
+    ...{ way: null, address: { address: null, address_kind: "unknown" } },
+  };
+  const [settled] = await writer.perform([jobOf({ name: "account.create", input, principal })]);
+  if (settled?.answer.kind !== "json") throw new Error(JSON.stringify(settled));
+  await writer.seal();
+  writer.close();
 }

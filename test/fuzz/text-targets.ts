@@ -6,7 +6,7 @@ import { parseTimestamp } from "../../src/api/timestamp.ts";
 import { decodeCursor, decodeExportCursor, encodeCursor, encodeExportCursor } from "../../src/core/lists.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { FIRST_MOMENT_MS, IdSource, LAST_MOMENT_MS, RandomPool } from "../../src/ids.ts";
-import { generateApiKey, workspaceOfKey } from "../../src/ops/directory/api-key.ts";
+import { makeWorkspaceSecret, workspaceOfSecret } from "../../src/ops/directory/workspace-secret.ts";
 import { Problem } from "../../src/problem.ts";
 import { parseBody, readBody } from "../../src/serve/http/pipeline/body.ts";
 import { ReplyReader, writeReplies } from "../../src/serve/threads/reply-text.ts";
@@ -51,12 +51,12 @@ async function body(random: Seeded): Promise<void> {
 function apiKeys(random: Seeded): void {
   const pool = new RandomPool((bytes) => random.fill(bytes));
   const workspaceId = new IdSource(() => random.below(2 ** 40), pool).next("ws");
-  const key = generateApiKey(workspaceId, pool);
-  requireEqual("a key", workspaceOfKey(key), workspaceId);
+  const key = makeWorkspaceSecret("gov_", workspaceId, pool);
+  requireEqual("a key", workspaceOfSecret("gov_", key), workspaceId);
   const at = random.below(key.length);
   const changed = key.slice(0, at) + random.pick([..."0aZ_ \n\u0000é"]) + key.slice(at + 1);
-  if (changed !== key) requireEqual(`the changed key ${changed}`, workspaceOfKey(changed), null);
-  workspaceOfKey(mutateText(random, key));
+  if (changed !== key) requireEqual(`the changed key ${changed}`, workspaceOfSecret("gov_", changed), null);
+  workspaceOfSecret("gov_", mutateText(random, key));
 }
 
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;

@@ -16,7 +16,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   "a null inside": "a%00b",
   "a line break": "x%0d%0aset-cookie:%20a=b",
   "a slash": "a%2Fb",
-  "a path upwards": "%2e%2e%2f%2e%2e%2fcontrol.db",
+  "a path upwards": "%2e%2e%2f%2e%2e%2finstallation.json",
   "a backslash": "..%5c",
   "no UTF-8": "%FF",
   "an unfinished sequence": "%E2%82",

@@ -131,6 +131,18 @@ describe.concurrent("slow clients are cut", () => {
   });
 });
 
+test("one that is refused, closes its connection and is silent before its body has time to send it", async () => {
+  const begin = `POST /v1/nothing HTTP/1.1\r\n${HEAD}Connection: close\r\nContent-Length: 1000\r\n\r\n`;
+  using client = await slowClient(port(), { begin });
+  await eventually("it has the refusal", () => client.received.includes('"not_found"'));
+  const end = "\r\n0\r\n\r\n";
+  await Bun.sleep(2_000);
+  expect(client.received).not.toEndWith(end);
+  client.send("x".repeat(1_000));
+  await client.cut();
+  expect(client.received).toEndWith(end);
+});
+
 describe.concurrent("a client that waits for the daemon is not disconnected", () => {
   test("while it searches", async () => {
     const slow = await serveTls({}, { idleTimeoutMs: IDLE_MS });

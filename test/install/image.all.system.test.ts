@@ -111,6 +111,6 @@ describe.skipIf(!canInstall)("what the image holds", () => {
     expect(out).toBe(
       `65532\n${JSON.stringify({ healthy: true, url, alive: true, ready: true, reason: null })}\nstopped well\nnot healthy\n`,
     );
-    expect(readdirSync(data)).toEqual(expect.arrayContaining(["control.db", "keys", "tls", "workspaces"]));
+    expect(readdirSync(data)).toEqual(expect.arrayContaining(["installation.json", "keys", "tls", "workspaces"]));
   });
 });

@@ -69,6 +69,7 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
   ],
   ["agent.suspend", { reason: "why" }, { kind: "suspend", reason: "why" }],
   ["agent.resume", { reason: null }, { kind: "resume", reason: null }],
+  ["installation.heads", { count: 2, root: "ab" }, { kind: "heads", count: 2, root: "ab" }],
   ["audit.prune", { before_seq: 256, events: 200 }, { kind: "prune", beforeSeq: 256, events: 200 }],
 ];
 
@@ -106,7 +107,14 @@ test("every operation that has an effect is among the examples", () => {
   const withEffect: string[] = EVENT_NAMES.filter((operation) => effectKind(operation, resultOf(operation)) !== "none");
   // `row-effects.ts` reads what these did to rows.
   const rows: string[] = namesWithEffect("rows");
-  expect(rows.toSorted()).toEqual(["sink.change", "sink.create", "sink.remove", "sink.rotate"]);
+  const changes = ["change", "create", "remove", "rotate"].map((name) => `sink.${name}`);
+  const ofKeys = ["change", "create", "revoke", "rotate"].map((name) => `key.${name}`);
+  const ofMembers = ["change", "invite", "join", "remove", "uninvite"].map((name) => `member.${name}`);
+  const ofWorkspace = ["change", "create"].map((name) => `workspace.${name}`);
+  const ofAccounts: string[] = EVENT_NAMES.filter((name) => name.startsWith("account."));
+  const ofInstallation = ["add_workspace", "delete_workspace"].map((name) => `installation.${name}`);
+  const all = [...ofAccounts, ...ofInstallation, ...ofKeys, ...ofMembers, ...changes, ...ofWorkspace];
+  expect(rows.toSorted()).toEqual(all.toSorted());
   expect(withEffect.toSorted()).toEqual([...examples, ...rows].sort());
   expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update", "policies.update"]);
 });

@@ -45,7 +45,7 @@ describe("format governd.audit/1", () => {
   });
 
   test.each<[string, Partial<Record<keyof AuditEventBody, unknown>>]>([
-    ["actor", { actor: "root" }],
+    ["actor", { actor: "Root" }],
     ["agent_seq", { actor: 'cli","agent_id":"x' }],
     ["agent_id", { agent_id: "" }],
     ["agent_id", { agent_id: "a b" }],
@@ -68,7 +68,7 @@ describe("format governd.audit/1", () => {
     ["id", { id: "aud_0000001000000n55vb4pex5vsk" }],
     ["operation", { operation: "write" }],
     ["previous_hash", { previous_hash: "0".repeat(63) }],
-    ["result", { result: "failed" }],
+    ["result", { result: "not ok" }],
     ["seq", { seq: -1 }],
     ["seq", { seq: 2 ** 53 }],
     ["timestamp", { timestamp: "2026-01-02T03:04:05Z" }],

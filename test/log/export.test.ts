@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
+import { EventFormatError } from "../../src/log/event.ts";
 import { csvField, exportWriter } from "../../src/log/export-write.ts";
 import { PRESENTED_MEMBERS, presentEvent, storedFromPresented } from "../../src/log/present.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
@@ -182,6 +183,21 @@ describe("an event as shown", () => {
       expect(storedFromPresented(shown as unknown as JsonValue)).toEqual(rest);
       const erased = { ...stored, details: null, salt: null };
       expect(presentEvent(erased)).toEqual({ ...shown, details: null, details_salt: null });
+    }
+  });
+
+  test("has no member of another type than its own", () => {
+    const shown = presentEvent(log.events[0] as StoredEvent);
+    const nullable: string[] = ["agent_id", "blocked_by", "config_version", "details", "details_salt"];
+    for (const member of PRESENTED_MEMBERS) {
+      const own = member === "details" ? "object" : member.endsWith("seq") ? "number" : "string";
+      const others = [null, true, 7, "text", [], {}].filter((value) =>
+        value === null ? !nullable.includes(member) : Array.isArray(value) || typeof value !== own,
+      );
+      for (const value of others) {
+        const read = () => storedFromPresented({ ...shown, [member]: value } as unknown as JsonValue);
+        expect(read, `${member}: ${JSON.stringify(value)}`).toThrow(EventFormatError);
+      }
     }
   });
 

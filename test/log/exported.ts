@@ -30,6 +30,7 @@ export async function exportOf<Log extends SampleLog>(
   { agent, start, end }: Wanted = {},
 ): Promise<SampleExport<Log>> {
   const after = log.copy();
+  const vocabulary = log.vocabulary;
   const inScope = log.events.filter(({ canonical }) => agent === undefined || parseEvent(canonical).agent_id === agent);
   const timeOf = ({ canonical }: SampleEvent): string => parseEvent(canonical).timestamp;
   const isLate = (event: SampleEvent): boolean => end !== undefined && timeOf(event) >= end;
@@ -47,6 +48,7 @@ export async function exportOf<Log extends SampleLog>(
       ...(start !== undefined && { start_time: start }),
       ...(end !== undefined && { end_time: end }),
       ...{ tree_root: mth(leaves(log)).toString("hex"), restores: 0 },
+      ...{ vocabulary },
     },
   });
   const binding = after.events.at(-1) as SampleEvent;
@@ -60,6 +62,7 @@ export async function exportOf<Log extends SampleLog>(
     binding: auditPath(size - 1, leaves(after)).map((hash) => hash.toString("hex")),
   };
   const about = {
+    vocabulary,
     ...{ workspace_id: log.workspaceId, agent_id: agent ?? null, start_time: start ?? null, end_time: end ?? null },
     ...{ exported_at: timeOf(binding), event_count: events.length },
     ...{ before: before === undefined ? null : bodyOf(before), after: bodyOf(next), binding: shown(binding) },

@@ -1,6 +1,6 @@
 /** Makes small logs for the tests: what a daemon would have written, without one. */
 
-import { movedTo } from "../../src/ids.ts";
+import { idOf } from "../../src/ids.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
 import { eventHash, saltedDigest, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
@@ -35,7 +35,12 @@ export function typeId(prefix: string, number: number): string {
 }
 
 /** The id of an event at a position, with a number for its random part. */
-export const auditId = (seq: number, random = seq + 1): string => movedTo(typeId("aud", random), seq);
+export function auditId(seq: number, random = seq + 1): string {
+  const bytes = new DataView(new ArrayBuffer(16));
+  bytes.setBigUint64(0, BigInt(seq));
+  bytes.setBigUint64(8, BigInt(random));
+  return idOf("aud", new Uint8Array(bytes.buffer));
+}
 
 /** A log that grows in memory. Everything in it is determined by what is appended. */
 export class SampleLog {
@@ -52,11 +57,22 @@ export class SampleLog {
       format: AUDIT_FORMAT,
       name: "sample",
       origin: `test.example/${workspaceId}`,
+      owner: null,
       signing_key: "ab".repeat(32),
+      vocabulary: 1,
       workspace_id: workspaceId,
       ...genesis,
     };
     this.append({ agent: null, operation: "workspace.create", actor: "cli", details });
+  }
+
+  /** The greatest number that an event announces. */
+  get vocabulary(): number {
+    const announced = this.events.map(({ canonical, details }) => {
+      const isAnnouncement = /"operation":"(workspace\.create|log\.vocabulary)"/.test(canonical);
+      return isAnnouncement ? Number(JSON.parse(details).vocabulary) : 1;
+    });
+    return Math.max(...announced);
   }
 
   /** Returns a log that has the same events and grows by itself. */

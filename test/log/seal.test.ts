@@ -147,12 +147,12 @@ describe("receipts (C2SP tlog-proof)", () => {
     const { log, tiles, seal } = await sealed(21);
     for (const [seq, stored] of log.events.entries()) {
       const path = await inclusionProof(seq, 21, tiles);
-      const text = makeReceipt(stored, path, seal);
+      const text = makeReceipt(stored, path, seal, { vocabulary: 1 });
       expect(text).toStartWith("c2sp.org/tlog-proof@v1\nextra ");
       const receipt = parseReceipt(text);
       expect(receipt).toMatchObject({ index: seq, event: { seq } });
       expect(receiptProblem(receipt, publicKey)).toBeNull();
-      const erased = parseReceipt(makeReceipt({ ...stored, details: null, salt: null }, path, seal));
+      const erased = parseReceipt(makeReceipt({ ...stored, details: null, salt: null }, path, seal, { vocabulary: 1 }));
       // Nothing can erase the details of other operations.
       const canBeErased = (eventFacts(receipt.event.operation)?.erasedBy.length ?? 0) > 0;
       const problem = canBeErased ? null : expect.stringContaining("nothing can erase");
@@ -162,7 +162,7 @@ describe("receipts (C2SP tlog-proof)", () => {
 
   test("any byte changed is found", async () => {
     const { log, tiles, seal } = await sealed(9);
-    const text = makeReceipt(log.events[5] as never, await inclusionProof(5, 9, tiles), seal);
+    const text = makeReceipt(log.events[5] as never, await inclusionProof(5, 9, tiles), seal, { vocabulary: 1 });
     for (let at = 0; at < text.length; at++) {
       const bad = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
       let problem: string | null = "refused";
@@ -180,12 +180,14 @@ describe("receipts (C2SP tlog-proof)", () => {
     const other = await sealed(8);
     const path = await inclusionProof(5, 9, tiles);
     const problem = (index: number, by: string): string | null =>
-      receiptProblem(parseReceipt(makeReceipt(log.events[index] as never, path, by)), publicKey);
+      receiptProblem(parseReceipt(makeReceipt(log.events[index] as never, path, by, { vocabulary: 1 })), publicKey);
     expect(problem(5, seal)).toBeNull();
     expect(problem(4, seal)).toContain("does not lead");
     expect(problem(5, other.seal)).toContain("does not lead");
     const stranger = rawPublicKey(generateKeyPairSync("ed25519").publicKey);
-    expect(receiptProblem(parseReceipt(makeReceipt(log.events[5] as never, path, seal)), stranger)).toContain("signed");
+    expect(
+      receiptProblem(parseReceipt(makeReceipt(log.events[5] as never, path, seal, { vocabulary: 1 })), stranger),
+    ).toContain("signed");
     const foreign = `governd.example/${typeId("ws", 3)}`;
     const parsed = parseSeal(seal);
     const theirs = makeSeal({ ...parsed, origin: foreign }, [ed25519Signer(foreign, privateKey)]);

@@ -100,20 +100,15 @@ test("a thread's numbers are read through shared memory, and a restarted thread 
 
 test("sizes of files are measured at most once a minute", async () => {
   using directory = temporaryDirectory();
-  const [workspaces, seals, control] = ["workspaces", "seals", "control.db"].map((name) => directory.join(name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [workspaces, seals] = ["workspaces", "seals"].map((name) => directory.join(name)) as [string, string];
   for (const path of [workspaces, seals]) mkdirSync(path);
-  writeFileSync(control, "12345");
   for (let i = 0; i < 200; i++) writeFileSync(`${workspaces}/${i}.db`, "xx");
   let nowMs = 0;
-  const meter = new StorageMeter({ root: directory.path, control, workspaces, seals }, () => nowMs);
-  expect(await meter.sizes()).toEqual({ control: 5, workspaces: 400, seals: 0 });
+  const meter = new StorageMeter({ root: directory.path, workspaces, seals }, () => nowMs);
+  expect(await meter.sizes()).toEqual({ workspaces: 400, seals: 0 });
   writeFileSync(`${seals}/a.log`, "seal");
   expect((await meter.sizes()).seals).toBe(0);
   nowMs = 61_000;
   await eventually("they are measured again", async () => (await meter.sizes()).seals === 4);
-  expect(await meter.sizes()).toEqual({ control: 5, workspaces: 400, seals: 4 });
+  expect(await meter.sizes()).toEqual({ workspaces: 400, seals: 4 });
 });

@@ -44,8 +44,11 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     const { code, out } = await governdProcess(words(daemon, server, "embedded"));
     expect({ code, ...JSON.parse(out) }).toMatchObject({
       code: 0,
-      control_moved: true,
-      workspaces: [{ moved: true, problem: null }],
+      all_moved: true,
+      workspaces: [
+        { moved: true, problem: null },
+        { moved: true, problem: null },
+      ],
     });
     expect((await workspace.view.verify()).problems).toEqual([]);
     expect(workspace.view.eventsAfter(-1).map(({ operation }) => operation)).toContain("data.write");
@@ -61,7 +64,10 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     expect({ code: backup.code, err: backup.err }).toEqual({ code: 0, err: "" });
     const restored = directory.join("restored");
     const [name = ""] = readdirSync(directory.join("backups"));
-    expect((await governdProcess(["restore", directory.join("backups", name), "--data-dir", restored])).code).toBe(0);
+    expect(
+      (await governdProcess(["restore", "--keep-rights", directory.join("backups", name), "--data-dir", restored]))
+        .code,
+    ).toBe(0);
     const listed = await governdProcess(["workspace", "list", "--json", "--data-dir", restored]);
     expect({ code: listed.code, err: listed.err }).toEqual({ code: 0, err: "" });
     expect(listed.out).toContain(workspace.id);
@@ -81,7 +87,9 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     expect([made.code, made.err]).toEqual([0, ""]);
     const [name = ""] = readdirSync(backups);
     const restored = directory.join("restored");
-    expect((await governdProcess(["restore", join(backups, name), "--data-dir", restored])).code).toBe(0);
+    expect((await governdProcess(["restore", "--keep-rights", join(backups, name), "--data-dir", restored])).code).toBe(
+      0,
+    );
     const path = join(restored, "workspaces", `${workspace.id}.db`);
     expect(existsSync(path)).toBe(true);
     using connection = openConnection(path, { readOnly: true });

@@ -36,7 +36,7 @@ async function migrated(random: Seeded, command: readonly string[]) {
   }
   const { code, out, err } = await governdProcess(command);
   expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out) as { control_moved: boolean; workspaces: { problem: null; paused_ms: number }[] };
+  return JSON.parse(out) as { all_moved: boolean; workspaces: { problem: null; paused_ms: number }[] };
 }
 
 describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
@@ -52,7 +52,7 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     const load = Promise.all(Array.from({ length: CLIENTS }, () => clients.run(() => isOver)));
 
     const there = await migrated(random, words(daemon, server, server.url));
-    expect(there.workspaces.map(({ problem }) => problem)).toEqual([null]);
+    expect(there.workspaces.map(({ problem }) => problem)).toEqual([null, null]);
     const pauses = there.workspaces.map(({ paused_ms }) => paused_ms);
     if (KILLS > 1) console.error(`writes waited ${pauses.join(", ")} ms after ${KILLS} kills`);
     expect(Math.max(...pauses)).toBeLessThan(MOST_PAUSE_MS);
@@ -63,8 +63,8 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     expect(Number(seq)).toBeGreaterThan(ENTRIES);
 
     const back = await migrated(random, words(daemon, server, "embedded"));
-    expect(back.workspaces.map(({ problem }) => problem)).toEqual([null]);
-    expect(back.control_moved).toBe(false);
+    expect(back.workspaces.map(({ problem }) => problem)).toEqual([null, null]);
+    expect(back.all_moved).toBe(false);
     isOver = true;
     await load;
     await clients.finish();
@@ -72,7 +72,7 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     expect(violations(clients.calls, await theirs(client))).toEqual([]);
 
     await daemon.stop();
-    expect((await migrated(random, words(daemon, server, "embedded"))).control_moved).toBe(true);
+    expect((await migrated(random, words(daemon, server, "embedded"))).all_moved).toBe(true);
     await daemon.restart(0, {
       engine: "embedded",
       engine_url: null,

@@ -260,7 +260,15 @@ describe("exporting", () => {
           request: ask("/v1/audit/export", { format }),
           status: 200,
           appends: ["agent audit.export ok"],
-          details: { format, event_count: 5, first: edge(1), last: edge(5), tree_root: HASH, restores: 0 },
+          details: {
+            format,
+            event_count: 5,
+            first: edge(1),
+            last: edge(5),
+            tree_root: HASH,
+            restores: 0,
+            vocabulary: 1,
+          },
           check: ({ agent, workspace: { id } }, { text, headers }) => {
             expect(headers.get("content-disposition")).toMatch(
               new RegExp(`^attachment; filename="audit-${agent}-\\d{4}-\\d\\d-\\d\\d\\.${format}"$`),

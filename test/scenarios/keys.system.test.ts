@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RandomPool } from "../../src/ids.ts";
 import { leavesNoTrace } from "../../src/operations.ts";
-import { generateApiKey } from "../../src/ops/directory/api-key.ts";
+import { makeWorkspaceSecret } from "../../src/ops/directory/workspace-secret.ts";
 import { routes } from "../../src/serve/http/app.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
@@ -76,10 +76,10 @@ describe.each(BY_NAME)("%s", (_name, route) => {
     ["an empty key", ""],
     ["no form of a key", "gov_x"],
     ["a key with a wrong checksum", `gov_${"0".repeat(26)}_${"0".repeat(32)}_0000000`],
-    ["a key of a workspace that does not exist", generateApiKey(`ws_${"0".repeat(26)}`, new RandomPool())],
+    ["a key of a workspace that does not exist", makeWorkspaceSecret("gov_", `ws_${"0".repeat(26)}`, new RandomPool())],
     ["a key that its workspace does not have", "invented"],
   ] as const)("%s: 401 whatever is sent", async (_what, text) => {
-    const key = text === "invented" ? generateApiKey(workspace.id, new RandomPool()) : text;
+    const key = text === "invented" ? makeWorkspaceSecret("gov_", workspace.id, new RandomPool()) : text;
     for (const body of [{}, { body: "{" }, { body: "x".repeat(5 * 1024 * 1024) }]) {
       const sent = { ...requestTo(route, "mine"), ...body, key };
       if (sent.method === "GET") delete (sent as { body?: unknown }).body;

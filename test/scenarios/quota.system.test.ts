@@ -7,7 +7,7 @@ import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 setDefaultTimeout(PROCESS_TEST_MS);
 
 const ENTRIES = 5;
-const BYTES = 1024 * 1024;
+const BYTES = 1152 * 1024;
 
 let daemon: TestDaemon;
 beforeAll(async () => {

@@ -171,7 +171,11 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
     const { id } = (await browser.get("/account")).json.session;
     return { by: browser, path: `/account/sessions/${id}` };
   },
-  end_other_sessions: async () => ({}),
+  end_other_sessions: async () => {
+    const { browser, email } = await colleague();
+    await new Browser(daemon).post("/account/sign-in", { email, password: PASSWORD });
+    return { by: browser };
+  },
   begin_totp: async () => ({ by: (await colleague()).browser, body: { password: PASSWORD } }),
   confirm_totp: async () => {
     const { browser } = await colleague();

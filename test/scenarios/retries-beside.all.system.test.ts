@@ -100,7 +100,7 @@ test("answers outlast compacting, pruning, a backup and its restore, each given 
   const first = await client.send(later);
   const [copy = ""] = readdirSync(backups);
   const restored = join(kept, "restored");
-  await command("restore", join(backups, copy), "--data-dir", restored);
+  await command("restore", "--keep-rights", join(backups, copy), "--data-dir", restored);
   await daemon.restart(0, { data_dir: restored, ...EMBEDDED });
   client = daemon.client(owner.apiKey as string);
   await expectReplays();

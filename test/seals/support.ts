@@ -15,7 +15,7 @@ import type { TemporaryDirectory } from "../temporary.ts";
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 
 export const PRINCIPAL: Principal = {
-  actor: "key_01h455vb4pex5vsknk084sn02q",
+  actor: "usr_01h455vb4pex5vsknk084sn02q",
   workspaceId: WORKSPACE_ID,
   scope: "full",
   agents: null,

@@ -2,6 +2,7 @@
 
 import type { OperationRequest, Principal } from "../../src/core/writer/contract.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { sha256Hex } from "../../src/log/hash.ts";
 import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { Seeded } from "../seeded.ts";
@@ -112,17 +113,25 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
   [1, () => ["audit.export", { scope: { scope: "workspace" }, format: "ndjson", window: {} }]],
 ];
 
+/** Returns the event of a new key, by an account that makes no other one. */
+export function newKey(actor: string, label: string) {
+  const own = { key_id: actor.replace("usr_", "key_"), key_digest: sha256Hex(actor), label };
+  return { operation: "key.create", actor, details: { ...exampleDetails("key.create"), ...own } } as const;
+}
+
 /** Returns a random operation, or an event to record. The caller gives each its own actor. */
 export function randomOperation(random: Seeded, model: ModelWorkspace, workspaceId: string, actor: string): Asked {
   if (random.chance(0.02)) {
-    const details = { ...exampleDetails("key.create"), key_id: actor, label: `${random.below(9)}` };
-    return { event: { operation: "key.create", actor: actor.replace("key_", "usr_"), details } };
+    return { event: newKey(actor.replace("wid_", "usr_"), `${random.below(9)}`) };
   }
   const principal: Principal = { actor, workspaceId, scope: random.chance(0.1) ? "agent" : "full", agents: null };
   return { request: requestOf(random.weighted(OPERATIONS)(random, model), principal) };
 }
 
-const requestOf = ([name, input]: Named, principal: Principal) => ({ name, input, principal }) as OperationRequest;
+/** Workloads: nothing in the workspace can end them, unlike a key. */
+const via = { workload: { issuer: "https://issuer.example", subject: "simulated" } };
+
+const requestOf = ([name, input]: Named, principal: Principal) => ({ name, input, principal, via }) as OperationRequest;
 
 /**
  * A restore of a configuration between two writes of one key. The first write is the newest event that the restore's

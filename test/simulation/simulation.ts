@@ -30,12 +30,11 @@ import { type Rejection, WriterThread } from "../../src/serve/threads/writer-thr
 import { DiskSpace } from "../../src/store/disk-space.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { Seeded } from "../seeded.ts";
-import { exampleDetails } from "../support/event-examples.ts";
 import { type SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { SimulatedDisk } from "./disk.ts";
 import { type Asked, ModelWorkspace } from "./model.ts";
-import { randomOperation, writesAroundRestore } from "./operations.ts";
+import { newKey, randomOperation, writesAroundRestore } from "./operations.ts";
 import { SimulatedThreads } from "./thread.ts";
 import { SimulatedTime } from "./time.ts";
 
@@ -183,7 +182,6 @@ class Simulation {
   #threadOptions(): ThreadOptions {
     return {
       workspacesDir: "",
-      controlFile: null,
       encryptionKey: null,
       server: null,
       clockOffsetMs: 0,
@@ -270,7 +268,7 @@ class Simulation {
   }
 
   #askFor(workspace: SimulatedWorkspace, make: (actor: string) => Asked): void {
-    const asked = make(`key_${String(++this.#operations).padStart(26, "0")}`);
+    const asked = make(`wid_${String(++this.#operations).padStart(26, "0")}`);
     const { actor } = "event" in asked ? asked.event : asked.request.principal;
     workspace.asked.set(actor, asked);
     this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
@@ -349,8 +347,7 @@ class Simulation {
   async #writeBeside(): Promise<void> {
     const workspace = this.#random.pick(this.#workspaces);
     const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
-    const details = { ...exampleDetails("member.join"), account_id: actor };
-    const event = { operation: "member.join", actor, details } as const;
+    const event = newKey(actor, "beside");
     workspace.asked.set(actor, { event });
     this.#note(`another process writes as ${this.#operations}`);
     // A transaction of the thread may have yielded, and can end only if waiting for it does not block this process.
@@ -532,8 +529,7 @@ class Simulation {
     await this.#passSeconds(5);
     for (const workspace of this.#workspaces) {
       const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
-      const details = { ...exampleDetails("key.revoke"), key_id: actor.replace("usr_", "key_") };
-      const event = { operation: "key.revoke", actor, details } as const;
+      const event = newKey(actor, "at the end");
       workspace.asked.set(actor, { event });
       this.#main?.record(workspace.id, event, (told) => this.#tell(workspace, actor, told));
       for (let i = 0; i < 20 && !workspace.told.has(actor); i++) await this.#settle();

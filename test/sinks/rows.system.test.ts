@@ -60,9 +60,9 @@ test.if(TEST_ENGINE === "embedded")(
     await client.post("/v1/sinks", { type: "webhook", url: receiver.url, ca: receiver.ca, start: "beginning" });
     await eventually("the first events arrive", () => receiver.position === view.head);
     await daemon.stop();
-    const control = openConnection(join(daemon.dataDir, "control.db"));
-    control.run("DELETE FROM sink_workspaces");
-    control.close();
+    const installation = openConnection(join(daemon.dataDir, "workspaces", `${daemon.installationId}.db`));
+    installation.run("DELETE FROM sink_workspaces");
+    installation.close();
     await daemon.restart();
     const again = await daemon.clientWith(id, { scope: "full" });
     await again.post("/v1/data/write", { agent_id: "a", key: "k", value: "v" });

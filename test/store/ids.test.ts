@@ -1,7 +1,7 @@
 /** Identifiers: well formed, unique, and in the order in which they were made. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { IdSource, isId, movedTo, positionOf, RandomPool, randomPartOf } from "../../src/ids.ts";
+import { IdSource, isId, positionOf, RandomPool } from "../../src/ids.ts";
 
 const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 const MAX_MS = 2 ** 48 - 2 ** 20;
@@ -31,13 +31,11 @@ test("sort in the order made, whatever the clock and the randomness do", () => {
 test("the id of an event has its position, and 64 random bits", () => {
   const position = fc.oneof(fc.maxSafeNat(), fc.nat(9), fc.constantFrom(2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1));
   fc.assert(
-    fc.property(position, position, fc.uint8Array({ minLength: 8, maxLength: 8 }), (seq, other, random) => {
+    fc.property(position, fc.uint8Array({ minLength: 8, maxLength: 8 }), (seq, random) => {
       const id = new IdSource(() => 0, new RandomPool((bytes) => bytes.fill(0, 8).set(random))).event(seq);
       const value = [...id.slice(4)].reduce((sum, letter) => 32n * sum + BigInt(LETTERS.indexOf(letter)), 0n);
       expect(value.toString(16)).toBe(((BigInt(seq) << 64n) | BigInt(`0x${Buffer.from(random).toHex()}`)).toString(16));
       expect(positionOf(id)).toBe(seq);
-      const moved = movedTo(id, other);
-      expect([positionOf(moved), randomPartOf(moved), movedTo(moved, seq)]).toEqual([other, randomPartOf(id), id]);
     }),
   );
   for (const text of [

@@ -2,10 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { workspaceFile } from "../../src/core/datadir/layout.ts";
 import { openWorkspaceFile, WORKSPACE_SCHEMA } from "../../src/core/writer/file.ts";
-import { Failure } from "../../src/failure.ts";
-import { CONTROL_SCHEMA, ControlDatabase } from "../../src/ops/directory/database.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import {
   copiesBeforeMigration,
@@ -197,39 +195,31 @@ describe("a database of a build before 0.1.0, or of a newer governd, is refused 
     expect([digest(path), copiesBeforeMigration(path)]).toEqual([before, []]);
   });
 
-  test.each(OTHERS(CONTROL_SCHEMA))("a control database of schema %d", (version, said) => {
-    using directory = temporaryDirectory();
-    const data = dataDirectory(directory.path);
-    ControlDatabase.open(data)[Symbol.dispose]();
-    renumber(data.control, version);
-    const before = digest(data.control);
-    expect(() => ControlDatabase.open(data)).toThrow(Failure);
-    expect(() => ControlDatabase.open(data)).toThrow(said);
-    expect([digest(data.control), copiesBeforeMigration(data.control)]).toEqual([before, []]);
-  });
-
-  test.each(OTHERS(CONTROL_SCHEMA))("by every command, in a data directory of schema %d", async (version, said) => {
-    using from = await FilledDirectory.make(1);
-    const [id] = from.ids as [string];
-    using backups = temporaryDirectory();
-    renumber(from.data.control, version);
-    const before = digest(from.data.control);
-    for (const words of [
-      ["key", "create", "--workspace", id],
-      ["account", "list"],
-      ["backup", backups.path],
-      ["compact"],
-    ]) {
-      const { code, err } = await governd([...words, "--data-dir", from.data.root]);
-      expect([words[0], code, err]).toEqual([words[0], 2, expect.stringMatching(said)]);
-      expect(err).toMatch(/Nothing was changed\./);
-    }
-    const checked = await governd(["check", "--data-dir", from.data.root]);
-    expect([checked.code, checked.out]).toEqual([1, expect.stringMatching(said)]);
-    const verified = await governd(["verify", from.data.root]);
-    expect([verified.code, verified.out]).toEqual([2, expect.stringMatching(said)]);
-    expect(digest(from.data.control)).toBe(before);
-  });
+  test.each(OTHERS(WORKSPACE_SCHEMA))(
+    "by every command, in a data directory whose installation has schema %d",
+    async (version, said) => {
+      using from = await FilledDirectory.make(1);
+      const [id] = from.ids as [string];
+      using backups = temporaryDirectory();
+      const path = workspaceFile(from.data, from.installation);
+      renumber(path, version);
+      const before = digest(path);
+      for (const words of [
+        ["key", "create", "--workspace", id],
+        ["account", "list"],
+        ["backup", backups.path],
+        ["compact"],
+      ]) {
+        const { code, err } = await governd([...words, "--data-dir", from.data.root]);
+        expect([words[0], code, err]).toEqual([words[0], 2, expect.stringMatching(said)]);
+        expect(err).toMatch(/Nothing was changed\./);
+      }
+      const checked = await governd(["check", "--data-dir", from.data.root]);
+      expect([checked.code, checked.out]).toEqual([1, expect.stringMatching(said)]);
+      expect((await governd(["verify", from.data.root])).code).toBe(2);
+      expect(digest(path)).toBe(before);
+    },
+  );
 
   test.each(OTHERS(WORKSPACE_SCHEMA))("by a command that opens a workspace of schema %d", async (version, said) => {
     using from = await FilledDirectory.make(1);

@@ -2,6 +2,8 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { readPointer } from "../../src/core/datadir/pointer.ts";
 import { systemClock } from "../../src/ids.ts";
 import { type Daemon, startDaemon } from "../../src/serve/daemon/daemon.ts";
 import { Logger } from "../../src/serve/daemon/logger.ts";
@@ -101,6 +103,11 @@ export class TestDaemon implements AsyncDisposable {
   /** The page with the one-time token that the start printed; null if there was an account. */
   get signUpUrl(): string | null {
     return this.#launched.daemon.signUpUrl;
+  }
+
+  /** The id of the log of the installation. */
+  get installationId(): string {
+    return readPointer(dataDirectory(this.dataDir))?.installation_id as string;
   }
 
   /** Returns a view of the file of a workspace that was made over HTTP. */

@@ -33,7 +33,7 @@ export async function makeWorkspace(
 
 /** Returns a principal that may do everything in a workspace. */
 export function anybody(workspaceId: string): Principal {
-  return { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId, scope: "full", agents: null };
+  return { actor: "usr_01h455vb4pex5vsknk084sn02q", workspaceId, scope: "full", agents: null };
 }
 
 /** The host that sinks of these workspaces may deliver to. */

@@ -19,7 +19,6 @@ export function poolOptions(
   const { sealIntervalMs = NEVER_MS, ...rest } = stated;
   return {
     workspacesDir: directory,
-    controlFile: null,
     encryptionKey: null,
     server: null,
     quota: null,

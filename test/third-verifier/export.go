@@ -30,13 +30,14 @@ type export struct {
 	seal      *seal
 	restores  []*event
 	pruned    int64
+	vocabularies
 }
 
 // White space of JSON: nothing else may follow the end.
 const white = " \t\r\n"
 
 var always = []string{
-	"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
+	"format", "vocabulary", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
 	"binding", "proof", "seal", "public_key",
 }
 
@@ -54,15 +55,28 @@ func verifyExport(content []byte, asked request) failure {
 		x.readObject(content)
 	}
 	x.workspace, _ = x.header["workspace_id"].(string)
+	if x.isLaterExport() {
+		undetermined("this is an export of a later format")
+	}
 	for _, one := range x.shown {
+		if hasLaterEnvelope(one) && len(x.events) > 0 {
+			// Under a greater number it is of a later envelope, under a known one it is no event.
+			x.checkVocabularies()
+			must(x.number > vocabulary, "an event has an unknown format")
+			x.complete = false
+			break
+		}
 		x.events = append(x.events, shownEvent(one, x.workspace))
 	}
 	if !x.complete {
+		x.checkVocabularies()
 		x.checkChains()
 		undetermined("the export is cut off")
 	}
 	x.readHeader()
 	x.checkBinding()
+	x.checkVocabularies()
+	x.checkNumber()
 	x.checkEdges()
 	x.checkChains()
 	if x.header["seal"] == nil {
@@ -82,6 +96,9 @@ func verifyExport(content []byte, asked request) failure {
 	}
 	if explained.code != 0 {
 		return explained
+	}
+	if found := x.unknown(); found.code != 0 {
+		return found
 	}
 	return unsealed
 }
@@ -448,15 +465,19 @@ func (x *export) originAt(size int64) string {
 func (x *export) checkBlanks(keys [][32]byte) failure {
 	named := map[int64]bool{}
 	for at := len(x.events) - 1; at >= 0; at-- {
-		if one := x.events[at]; one.operation == "data.erase" && one.result == "ok" && one.details != nil {
+		if one := x.events[at]; one.operation == "data.erase" && one.result == "ok" && one.details != nil && !one.isNewer {
 			nameErased(one, named)
 		}
 	}
-	unsealed := x.checkErasures(keys, named)
+	unsealed := map[int64]bool{}
+	if numberIn(x.header, "vocabulary") <= vocabulary {
+		unsealed = x.checkErasures(keys, named)
+	}
 	for _, one := range x.events {
 		isNamed := named[one.seq]
-		canBe := erasable.MatchString(one.operation)
-		must(one.details != nil || isNamed, "the details of event %d are missing", one.seq)
+		canBe := erasable.MatchString(one.operation) || one.isNewer
+		// What erased them may be an event whose meaning is not known.
+		must(one.details != nil || isNamed || x.newer, "the details of event %d are missing", one.seq)
 		must(one.details == nil || !isNamed, "the details of event %d were put back", one.seq)
 		must(!isNamed || canBe, "event %d cannot lose its details", one.seq)
 	}

@@ -50,6 +50,8 @@ type event struct {
 	time      time.Time
 	// nil when they were erased, or in an event that is shown without them.
 	details object
+	// Whether it is under a greater vocabulary than is known here.
+	isNewer bool
 }
 
 const (
@@ -67,7 +69,7 @@ var forms = []struct {
 	name string
 	form *regexp.Regexp
 }{
-	{"actor", form(`"((key|usr|wid)` + id + `|cli|system)"`)},
+	{"actor", form(`"([a-z]{3}` + id + `|[a-z]{1,16})"`)},
 	{"agent_id", form(`("[A-Za-z0-9._:@~-]{1,128}"|null)`)},
 	{"agent_seq", form(integer)},
 	{"blocked_by", form(`("policy:` + name + `"|null)`)},
@@ -77,7 +79,7 @@ var forms = []struct {
 	{"id", form(`"aud` + id + `"`)},
 	{"operation", form(`"` + name + `\.` + name + `"`)},
 	{"previous_hash", form(`"` + digest + `"`)},
-	{"result", form(`"(ok|allowed|blocked|not_found|conflict|denied)"`)},
+	{"result", form(`"` + name + `"`)},
 	{"seq", form(integer)},
 	{"timestamp", form(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)},
 	{"workspace_id", form(`"ws` + id + `"`)},

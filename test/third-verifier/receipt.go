@@ -25,11 +25,14 @@ func verifyReceipt(text string, asked request) failure {
 	keysValue := said["keys"]
 	hasKeys := keysValue != nil
 	delete(said, "keys")
+	number := numberIn(said, "vocabulary")
+	formed(number > 0, "the receipt states no vocabulary")
+	delete(said, "vocabulary")
 
 	event := eventOf(said)
 	workspace := event.members["workspace_id"].(string)
 	event.checkGenesis()
-	must(event.details != nil || erasable.MatchString(event.operation), "the details of event %d are missing", event.seq)
+	event.check(number)
 	formed(form("index "+integer).MatchString(lines[2]) && len(lines[2]) < 23, "the receipt has no index")
 	must(lines[2] == "index "+string(mustCanonical(event.members["seq"])), "the receipt has the index of another event")
 	formed(len(lines)-3 <= maxProofHashes, "the proof is longer than one can be")
@@ -43,7 +46,10 @@ func verifyReceipt(text string, asked request) failure {
 	must(event.seq < by.size, "the seal does not cover the event")
 	err = tlog.CheckRecord(path, by.size, by.root, event.seq, event.hash)
 	must(err == nil, "the event is not in the sealed tree")
-	return checkSigner(by, keysValue, hasKeys, workspace, asked)
+	if found := checkSigner(by, keysValue, hasKeys, workspace, asked); found.code != 0 || number <= vocabulary {
+		return found
+	}
+	return failure{2, "the receipt states a greater vocabulary than is known here"}
 }
 
 // eventOf reads the event in one of the two forms.

@@ -51,7 +51,10 @@ test(
   "one workspace's clients do not take all places for long answers",
   async () => {
     const [busy, other] = [await newWorkspace(), await newWorkspace()];
-    for (const workspaceId of [busy, other]) await write(workspaceId, "k");
+    // Longer than what a thread sends before the client reads on: a shorter answer gives its place back at once.
+    const value = "v".repeat(200_000);
+    for (const workspaceId of [busy, other])
+      for (const key of ["k", "l"]) expect(outcome(await write(workspaceId, key, value))).toBe("json");
     const begin = async (workspaceId: string) => {
       const made = await ask(workspaceId, "checkpoint.create", { agentId: "a", label: null, metadata: {} });
       if (made.answer.kind !== "json") throw new Error(outcome(made));

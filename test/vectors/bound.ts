@@ -41,7 +41,7 @@ async function writeVectors(path: string, key: SealingKey): Promise<Record<strin
   const pem = key.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
   const sealer = new WorkspaceSealer({ keyring: new SealKeyring({ kind: "pem", pem }), file: `${path}.log` });
   const writer = new WorkspaceWriter(connection, { clock, random, sealer });
-  const principal = { ...cliPrincipal(WORKSPACE), actor: typeId("key", 1) };
+  const principal = { ...cliPrincipal(WORKSPACE), actor: typeId("usr", 1) };
   const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
     nowMs += 1000;
     const [reply] = await writer.perform([jobOf({ name, input, principal })]);

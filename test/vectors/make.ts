@@ -71,7 +71,9 @@ async function sealedVectors(): Promise<Record<string, string>> {
     "seal.txt": seal,
     "seals.txt": [log.seal(3), log.seal(16), seal].map((note) => `${note}\n`).join(""),
     "seal.vkey": `${log.publicKey}\n`,
-    "receipt.txt": makeReceipt(log.events[9] as SampleEvent, auditPath(9, leaves), seal),
+    "receipt.txt": makeReceipt(log.events[9] as SampleEvent, auditPath(9, leaves), seal, {
+      vocabulary: log.vocabulary,
+    }),
     "sealed.ndjson": await exported("ndjson", log),
     "sealed-window.json": await exported("json", log, window),
     "sealed-agent.json": await exported("json", log, { agent: "beta" }),

@@ -111,7 +111,7 @@ describe("a genuine workspace", () => {
         anchored_through: null,
         completeness: "unknown",
         complete_through: null,
-        not_covered: ["control.db is not part of this evidence: workspaces, keys, members and invitations"],
+        not_covered: ["the log of the installation is not part of this evidence: which workspaces there are"],
         problems: [],
       },
     ]);
@@ -206,7 +206,6 @@ describe("what is no evidence", () => {
     ["a directory without workspaces", () => makeDirectory("plain"), "not_evidence"],
     ["a data directory without workspaces", () => makeDirectory("data/workspaces", "data"), "not_evidence"],
     ["another database", () => database("other.db", "CREATE TABLE t (a)"), "not_evidence"],
-    ["a control database", () => database("control.db", "CREATE TABLE api_keys (a)"), "not_evidence"],
     ["a workspace that holds nothing at all", () => changed("wiped.db", wipe), "log_empty"],
     ["a newer schema", () => changed("newer.db", (c) => c.exec("PRAGMA user_version = 99")), "newer_schema"],
     ["a build before 0.1.0", () => changed("former.db", (c) => c.exec("PRAGMA user_version = 5")), "not_evidence"],

@@ -24,7 +24,10 @@ async function make(text: string, wanted: WantedEvent, exact = false): Promise<s
 /** Returns the receipt that the log itself gives. */
 function receiptOf(log: SealedLog, seq: number, exact = false): string {
   const leaves = log.events.map(({ hash }) => Buffer.from(hash, "hex"));
-  return makeReceipt(log.events[seq] as SampleEvent, auditPath(seq, leaves), log.seal(), { exact });
+  return makeReceipt(log.events[seq] as SampleEvent, auditPath(seq, leaves), log.seal(), {
+    exact,
+    vocabulary: log.vocabulary,
+  });
 }
 
 async function failure(text: string, wanted: WantedEvent = { seq: 9 }): Promise<string> {

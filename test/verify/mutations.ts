@@ -8,7 +8,7 @@ import { effort } from "../effort.ts";
 
 /** The tables of record, and the columns that are stored. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  head: ["one", "workspace_id", "format", "seq", "hash"],
+  head: ["one", "workspace_id", "format", "vocabulary", "seq", "hash"],
   events: ["seq", "body", "hash", "details", "details_salt"],
   agents: ["first_seq", "agent_id", "head_seq", "head_hash", "live_entries"],
   configs: ["agent", "version", "config", "salt", "created_seq", "rolled_back_from"],
@@ -39,8 +39,7 @@ export function openForTampering(source: string, copy: string): Connection {
   copyDatabase(source, copy);
   const connection = openConnection(copy);
   connection.exec("PRAGMA ignore_check_constraints = ON");
-  for (const index of ["entries_live", "events_by_random_part", "events_by_agent"])
-    connection.exec(`DROP INDEX ${index}`);
+  for (const index of ["entries_live", "events_by_agent"]) connection.exec(`DROP INDEX ${index}`);
   return connection;
 }
 

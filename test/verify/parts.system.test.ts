@@ -58,7 +58,7 @@ describe("with one thread, two and three", () => {
   const edits: [string, (lines: string[]) => void][] = [
     [
       "an event is edited",
-      (lines) => lines.splice(1_600, 1, (lines[1_600] as string).replace('"cli"', '"usr"').replace("key_", "usr_")),
+      (lines) => lines.splice(1_600, 1, (lines[1_600] as string).replace('"cli"', '"usr"').replace("usr_", "key_")),
     ],
     ["an event is missing", (lines) => lines.splice(1_200, 1)],
     ["events are exchanged", (lines) => lines.splice(2_000, 2, lines[2_001] as string, lines[2_000] as string)],

@@ -2,6 +2,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import type { JsonObject } from "../../src/json.ts";
+import { formatVerifierKey, verifierKey } from "../../src/log/note.ts";
+import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { exportOf, written } from "../log/exported.ts";
 import { type NewEvent, typeId } from "../log/sample.ts";
@@ -62,6 +64,29 @@ async function said(events: readonly NewEvent[]) {
   writeFileSync(path, written("ndjson", await exportOf(log, "ndjson")));
   return [codes, (await second.run("--public-key", log.publicKey, path)).code];
 }
+
+test.each(["json", "ndjson"] as const)("a %s export that another key sealed is found without any key", async (form) => {
+  const log = new SealedLog(key).grow(20);
+  const other = newKey();
+  const [whole, window] = [await exportOf(log, form), await exportOf(log, form, { start: "2026-01-01T00:00:08.000Z" })];
+  for (const [made, code] of [
+    [whole, 1],
+    [window, 0],
+  ] as const) {
+    const seal = made.log.seal(undefined, other);
+    const about = { ...made.about, seal, public_key: formatVerifierKey(verifierKey(log.origin, other.publicKey)) };
+    const text = written(form, { about, events: made.events });
+    const verifier = new ExportVerifier();
+    verifier.push(Buffer.from(text));
+    const report = verifier.finish();
+    expect(made.events.length).toBeGreaterThan(5);
+    expect(report.problems.map((problem) => problem.code)).toEqual(code === 1 ? ["seal_signature"] : []);
+    if (!HAS_PYTHON) continue;
+    const path = directory.join("sealed.txt");
+    writeFileSync(path, text);
+    expect((await second.run(path)).code).toBe(code);
+  }
+});
 
 const CONFIG = { config_version: "v3", config_digest: "ab".repeat(32) };
 

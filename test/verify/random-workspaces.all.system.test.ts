@@ -68,6 +68,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   {
+    weight: 4,
+    arbitrary: fc.tuple(agent, key).map(
+      ([agentId, k]): Step =>
+        (d) =>
+          d.perform("data.read", { agentId, key: k }),
+    ),
+  },
+  {
     weight: 1,
     arbitrary: fc.tuple(agent, fc.constantFrom("k", "k/", "m")).map(
       ([agentId, prefix]): Step =>

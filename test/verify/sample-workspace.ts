@@ -24,7 +24,7 @@ export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 const DAY_MS = 86_400_000;
 
 const PRINCIPAL: Principal = {
-  actor: "key_01h455vb4pex5vsknk084sn02q",
+  actor: "usr_01h455vb4pex5vsknk084sn02q",
   workspaceId: WORKSPACE_ID,
   scope: "full",
   agents: null,

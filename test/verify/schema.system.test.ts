@@ -22,6 +22,8 @@ let copies = 0;
 /** What was said of each file. */
 const verdicts = new Map<string, Verdict>();
 const indexes: string[] = [];
+/** The indexes of tables that have rows: what those of an empty table hold cannot be wrong. */
+const filled = new Set<string>();
 const tables: string[] = [];
 
 beforeAll(async () => {
@@ -35,6 +37,13 @@ beforeAll(async () => {
       .map(([name]) => name);
   indexes.push(...names("index"));
   tables.push(...names("table"));
+  for (const table of tables) {
+    if (connection.get(`SELECT 1 FROM "${table}"`) === undefined) continue;
+    const its = connection.all<[string]>("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?", [
+      table,
+    ]);
+    for (const [name] of its) filled.add(name);
+  }
 }, PROCESS_TEST_MS);
 afterAll(() => directory[Symbol.dispose]());
 
@@ -78,6 +87,7 @@ test("the untouched file is verified", async () => {
   expect(await found()).toEqual(["verified", ""]);
   expect(declared().length).toBeGreaterThan(6);
   expect(indexes.length).toBeGreaterThan(declared().length);
+  expect(declared().filter((name) => filled.has(name)).length).toBeGreaterThan(6);
 });
 
 describe("each index", () => {
@@ -92,8 +102,9 @@ describe("each index", () => {
     ],
     ["with another collation", (name) => [rewrite(name, (sql) => sql.replace(/(,|\))/, " COLLATE NOCASE$1"))]],
   ];
-  test.each(cases)("%s", async (_, changes) => {
+  test.each(cases)("%s", async (how, changes) => {
     for (const name of declared()) {
+      if (how.endsWith("put back") && !filled.has(name)) continue;
       const [verdict, named] = await found(...changes(name));
       expect([name, verdict]).toEqual([name, "tampered"]);
       expect(named).toContain(`index ${name}`);
@@ -103,6 +114,7 @@ describe("each index", () => {
   test("with the pages of another index", async () => {
     for (const [at, name] of indexes.entries()) {
       const other = indexes[(at + 1) % indexes.length] as string;
+      if (!filled.has(name) && !filled.has(other)) continue;
       const [verdict] = await found((connection) => {
         const root = (index: string) =>
           connection.get<[number]>("SELECT rootpage FROM sqlite_schema WHERE name = ?", [index])?.[0] ?? 0;
@@ -118,7 +130,7 @@ describe("each index", () => {
   test("without one row, and with other rows", async () => {
     const hide = rebuiltUnder("entries_live", (sql) => `${sql} AND key <> 'k3'`);
     expect((await found(...hide))[0]).toBe("tampered");
-    const turn = rebuiltUnder("events_by_random_part", (sql) => sql.replace(/\)(?= WHERE)/, " DESC)"));
+    const turn = rebuiltUnder("entries_ended", (sql) => sql.replace(/\)(?= WHERE)/, " DESC)"));
     expect((await found(...turn))[0]).toBe("tampered");
     const forget = rebuiltUnder("events_by_agent", (sql) => `${sql} WHERE agent_seq <> 4`);
     expect((await found(...forget))[0]).toBe("tampered");

@@ -5,14 +5,16 @@ import { AgentDirectory } from "../../src/core/rows/agents.ts";
 import { type Effect, NO_EFFECT } from "../../src/core/rows/apply.ts";
 import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/pruning.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
-import type { Job } from "../../src/core/writer/job.ts";
+import { type Job, recordingJob } from "../../src/core/writer/job.ts";
 import { answered } from "../../src/core/writer/operation.ts";
 import { expiryBefore } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { headsEvent } from "../../src/ops/directory/heads-event.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { typeId } from "../log/sample.ts";
 import { exampleDetails } from "../support/event-examples.ts";
 import { bodyOf, OpenWorkspace, SINK_WISH } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -126,9 +128,12 @@ test("every effect that is applied is the one that the event records", async () 
     },
   });
 
+  expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
+  // Only the log of the installation has this event.
+  const grown = [{ workspaceId: typeId("ws", 1), size: 1, hash: "ab".repeat(32) }];
+  await watched.run(recordingJob(workspace.principal.workspaceId, headsEvent({ grown, gone: [] })));
   const kinds = new Set<string>(EVENT_NAMES.map((name) => eventFacts(name)?.effect ?? "none"));
   expect(watched.kinds).toEqual(kinds);
-  expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
 });
 
 test("an operation that is carried out without its effect, or with a wrong one, is undone", async () => {

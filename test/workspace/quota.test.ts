@@ -15,6 +15,13 @@ const page = { limit: 10, offset: 0 };
 const scope = { agentId: "a" };
 const LONG_KEY = "k".repeat(2_000);
 
+const KEY_WISH: OperationInputs["key.create"] = {
+  ...({ label: null, scope: "full", agents: null, networks: null, expiresInMs: null } as const),
+};
+
+const MEMBER = "usr_01hzzzzzzzzzzzzzzzzzzzzzzz";
+const INVITATION: OperationInputs["member.invite"] = { role: "member", label: null, expiresInDays: 7 };
+
 /** Requests that find nothing to free or to stop. An operation that needs no more than {@link A_READ} is not listed. */
 const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "config.read": scope,
@@ -51,6 +58,13 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "agent.read": scope,
   "agent.suspend": { agentId: "nobody", reason: null },
   "agent.resume": { agentId: "a", reason: null },
+  "key.create": KEY_WISH,
+  "key.change": { keyId: "key_none", networks: null },
+  "key.rotate": { keyId: "key_none", overlapMs: 0 },
+  "key.revoke": { keyId: "key_none" },
+  "member.invite": INVITATION,
+  "member.uninvite": { invitationId: "inv_none" },
+  "member.remove": { accountId: "usr_none" },
   "sink.create": SINK_WISH,
   "sink.change": { sinkId: "snk_none", change: { enabled: false } },
   "sink.rotate": { sinkId: "snk_none" },
@@ -58,11 +72,15 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "sink.test": { sinkId: "snk_none" },
 };
 /** Operations that need something that exists. Without it they are never recorded. */
-const MISSING: { [N in RecordedName]?: ProblemCode } = { "sink.remove": "sink_not_found" };
+const MISSING: { [N in RecordedName]?: ProblemCode } = {
+  "key.revoke": "key_not_found",
+  "member.remove": "member_not_found",
+  "member.uninvite": "invitation_not_found",
+  "sink.remove": "sink_not_found",
+};
 const A_READ = { agentId: "a", key: LONG_KEY };
-const NAMES = Object.entries(OPERATIONS).flatMap(([name, { kind }]) =>
-  kind === "plain" ? [name as RecordedName] : [],
-);
+const ALL = Object.entries(OPERATIONS).flatMap(([name, { kind }]) => (kind === "plain" ? [name as RecordedName] : []));
+const NAMES = ALL.filter((name) => whenOverQuota(name) !== null);
 
 type Given = { [N in RecordedName]: [N, OperationInputs[N]] }[RecordedName];
 
@@ -114,6 +132,14 @@ test("what frees space or stops an agent is always accepted", async () => {
   using workspace = await fullWorkspace(directory.path);
   await workspace.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} });
   const checkpointId = (await workspace.connection.value<string>("SELECT id FROM checkpoints")) as string;
+  const { id: keyId } = bodyOf(await workspace.perform("key.create", KEY_WISH));
+  const { id: invitationId } = bodyOf(await workspace.perform("member.invite", INVITATION));
+  const joining = {
+    name: "member.join",
+    input: { accountId: MEMBER, role: "auditor", issuer: "https://issuer.example" },
+  } as const;
+  await workspace.writer.perform([jobOf({ ...joining, principal: { ...workspace.principal, actor: MEMBER } })]);
+  expect(await workspace.connection.value("SELECT 1 FROM members WHERE account_id = ?", [MEMBER])).toBe(1);
   const { id: sinkId } = bodyOf(await workspace.perform("sink.create", SINK_WISH));
   const used = await usedBytes(workspace);
   const accepted: Given[] = [
@@ -122,6 +148,9 @@ test("what frees space or stops an agent is always accepted", async () => {
     ["data.delete", { agentId: "a", key: "big" }],
     ["data.delete_prefix", { agentId: "a", prefix: "p/" }],
     ["data.erase", { agentId: "b", key: "big" }],
+    ["key.revoke", { keyId }],
+    ["member.remove", { accountId: MEMBER }],
+    ["member.uninvite", { invitationId }],
     ["sink.remove", { sinkId }],
   ];
   expect(accepted.map(([name]) => name).toSorted()).toEqual(
@@ -133,6 +162,12 @@ test("what frees space or stops an agent is always accepted", async () => {
     if (at === 0) expect(codeOf(await perform(workspace, { bytes: 1, entries: 0 }, given))).toBe("quota_exceeded");
   }
   expect(await usedBytes(workspace)).toBeLessThan(used - STORED);
+});
+
+test("no quota limits what is about accounts: people can always sign in", () => {
+  const unlimited = ALL.filter((name) => !NAMES.includes(name));
+  expect(unlimited).toEqual(ALL.filter((name) => name.startsWith("account.")));
+  expect(unlimited).toContain("account.sign_in");
 });
 
 test("within the reserve proofs and configurations are accepted, and refusals are recorded in its first half", async () => {

@@ -1,6 +1,7 @@
 /** `governd check`: checks every database file without changing a byte of it. */
 import { existsSync } from "node:fs";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
+import { type Pointer, readPointer } from "../../core/datadir/pointer.ts";
 import { sealingKey } from "../../core/rows/seals.ts";
 import { WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
 import { readHead } from "../../core/writer/head.ts";
@@ -9,13 +10,11 @@ import { listSinks, type StoredSink } from "../../follow/sinks/stored.ts";
 import { isFromFuture } from "../../ids.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { FactorKey } from "../../ops/accounts/factor-key.ts";
-import { CONTROL_SCHEMA } from "../../ops/directory/database.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
-import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { otherGovernd, schemaVersion } from "../../store/migrate.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { count, mebibytes } from "../terminal.ts";
@@ -50,35 +49,30 @@ interface Checked {
 /** Reads from an open database. */
 type Read = (connection: Connection) => void | Promise<void>;
 
-/** The schema versions that databases have after an upgrade. */
-interface Newest {
-  control: number;
-  workspace: number;
-}
-
-/** Checks the control database and every workspace. */
+/** Checks the pointer to the log of the installation, and every workspace. @param newest the schema after an upgrade */
 export async function checkDatabases(
   directory: DataDirectory,
   nowMs: number,
   onProgress: (done: number, total: number) => Promise<void>,
-  newest: Newest = { control: CONTROL_SCHEMA, workspace: WORKSPACE_SCHEMA },
+  newest = WORKSPACE_SCHEMA,
 ): Promise<DatabasesChecked> {
+  const { pointer, findings } = pointerOf(directory);
+  const isNode = pointer?.engine === "libsql-server";
   const named = new Set<string>();
-  let [isNamed, isNode] = [false, false];
+  let isNamed = false;
   let unreadable = 0;
-  const control = await checkFile(directory.control, directory, newest.control, (connection) => {
-    for (const { id } of listLogs(connection)) named.add(id);
-    isNamed = true;
-    isNode = locationOf(connection) !== EMBEDDED;
-    // An older schema may lack tables.
-    if (schemaVersion(connection) !== newest.control) return;
-    unreadable = new FactorKey(directory).unreadable(connection);
-  });
+  if (pointer !== null) {
+    await readNewest(workspaceFile(directory, pointer.installation_id), directory, newest, async (connection) => {
+      for (const id of listLogIds(connection)) named.add(id);
+      isNamed = true;
+      unreadable = await new FactorKey(directory).unreadable(connection);
+    });
+  }
   if (unreadable > 0) {
     const message = `the key does not decrypt the authenticator's secret of ${count(unreadable, "account")}: restore the key from a backup`;
-    control.findings.push(finding("second_factor", "problem", message, directory.factorKey));
+    findings.push(finding("second_factor", "problem", message, directory.factorKey));
   }
-  const present = new Set(existsSync(directory.workspaces) ? presentWorkspaces(directory) : []);
+  const present = new Set(presentWorkspaces(directory));
   // A node has copies of those workspaces only that it has served.
   const ids = [...(isNode ? present : named.union(present))].sort();
   const sealingKeys = new Map<string, Uint8Array>();
@@ -86,29 +80,45 @@ export async function checkDatabases(
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
-    const found = await checkWorkspace(directory, id, { newest: newest.workspace, sealingKeys, sinks }, nowMs);
+    const found = await checkWorkspace(directory, id, { newest, sealingKeys, sinks }, nowMs);
     const checked = isNode ? withRemedy(found) : found;
     workspaces.push(checked);
     if (!isNamed || named.has(id)) continue;
-    const message = "the control database does not name this workspace, so nobody can use it";
+    const message = "the log of the installation does not name this workspace, so nobody can use it";
     checked.findings.push(finding("database", "warning", message, workspaceFile(directory, id)));
   }
-  const all = [control, ...workspaces];
-  const findings = all.flatMap((checked) => checked.findings);
-  const bytesForCopies = all.reduce((sum, { bytesForCopy }) => sum + bytesForCopy, 0);
+  findings.push(...workspaces.flatMap((checked) => checked.findings));
+  const bytesForCopies = workspaces.reduce((sum, { bytesForCopy }) => sum + bytesForCopy, 0);
   if (worst(findings) !== "problem") {
-    const what = isNode ? copiesOf(ids.length, named.size) : `control database and ${count(ids.length, "workspace")}`;
+    const what = isNode ? copiesOf(ids.length, named.size) : count(ids.length, "workspace");
     findings.push(finding("database", "ok", `${what}: integrity_check found no problems`));
   }
   const how = isNode ? ON_THE_SERVER : `; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
-  findings.push(finding("upgrade", "ok", upgradeText(newest, control, workspaces, how)));
+  findings.push(finding("upgrade", "ok", upgradeText(newest, workspaces, how)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys, sinks };
 }
 
+function pointerOf(directory: DataDirectory): { pointer: Pointer | null; findings: Finding[] } {
+  try {
+    return { pointer: readPointer(directory), findings: [] };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { pointer: null, findings: [finding("database", "problem", error.message, directory.pointer)] };
+  }
+}
+
+/** Reads a file of the newest schema, if it can be read: what is wrong with it is found besides. */
+async function readNewest(path: string, directory: DataDirectory, newest: number, read: Read): Promise<void> {
+  if (!existsSync(path)) return;
+  await checkFile(path, directory, newest, async (connection) => {
+    if (schemaVersion(connection) === newest) await read(connection);
+  });
+}
+
 const copiesOf = (copies: number, workspaces: number): string =>
-  `copies of the control database and ${copies} of ${count(workspaces, "workspace")} on the server`;
+  `copies of ${copies} of ${count(workspaces, "log")} on the server`;
 
 /** How a node migrates databases, and what the operator has to do. */
 const ON_THE_SERVER = ", on the libSQL server: back that up first, and upgrade all nodes soon";
@@ -130,7 +140,10 @@ async function checkWorkspace(
 ): Promise<Checked> {
   const path = workspaceFile(directory, id);
   if (!existsSync(path)) {
-    return unread("the control database names this workspace, but its file is missing: restore it from a backup", path);
+    return unread(
+      "the log of the installation names this workspace, but its file is missing: restore it from a backup",
+      path,
+    );
   }
   let latest = "";
   let own: StoredSink[] = [];
@@ -163,16 +176,10 @@ const unread = (problem: string, path: string): Checked => {
 };
 
 /** Returns what an upgrade would migrate; `how` is the end of the sentence. */
-function upgradeText(newest: Newest, { schema }: Checked, workspaces: readonly Checked[], how: string): string {
-  const pending: string[] = [];
-  if (schema !== null && schema < newest.control) {
-    pending.push(`the control database from schema ${schema} to ${newest.control}`);
-  }
-  const behind = workspaces.filter((checked) => checked.schema !== null && checked.schema < newest.workspace).length;
-  if (behind > 0)
-    pending.push(`${count(behind, "workspace")} to schema ${newest.workspace}, each when it is first used`);
-  if (pending.length === 0) return "this governd would not change any schema";
-  return `this governd would migrate ${pending.join(", and ")}${how}`;
+function upgradeText(newest: number, workspaces: readonly Checked[], how: string): string {
+  const behind = workspaces.filter(({ schema }) => schema !== null && schema < newest).length;
+  if (behind === 0) return "this governd would not change any schema";
+  return `this governd would migrate ${count(behind, "workspace")} to schema ${newest}, each when it is first used${how}`;
 }
 
 /** `other`: which other governd wrote the file, so that its content was not read; otherwise null. */

@@ -1,15 +1,21 @@
 /** `governd account link`, `governd account list`, `governd account operator` and `governd account oidc`. */
 import { type Command, Option } from "commander";
+import { findAccountByEmail, listAccounts, type StoredAccount } from "../../core/rows/access/accounts.ts";
+import { findMember } from "../../core/rows/access/members.ts";
 import { Failure } from "../../failure.ts";
-import { type AccountRecord, findAccountByEmail, listAccounts, normaliseEmail } from "../../ops/accounts/accounts.ts";
-import { chooseIssuerOnly } from "../../ops/accounts/issuer-only.ts";
-import type { LinkRequest } from "../../ops/accounts/links.ts";
-import { ROLES, type Role } from "../../ops/accounts/members.ts";
-import { linkFor, setOperator } from "../../ops/accounts/operators.ts";
-import { requireWorkspace } from "../../ops/directory/workspaces.ts";
+import { type NewLink, ROLES, type Role } from "../../operation-facts.ts";
+import { normaliseEmail } from "../../ops/accounts/emails.ts";
+import { LINK_LIFETIME_DAYS } from "../../ops/accounts/operations/credential.ts";
 import { linkUrl, publicBase } from "../../serve/daemon/link-url.ts";
-import type { Connection } from "../../store/connection.ts";
-import { ACTOR, administer, consult } from "../data-directory.ts";
+import { changeAccess } from "../access.ts";
+import {
+  administer,
+  bodyOf,
+  consultInstallation,
+  dataDirectoryOf,
+  readWorkspace,
+  requireNamedWorkspace,
+} from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
@@ -56,20 +62,21 @@ export function addAccountCommands(program: Command, session: Session): void {
 }
 
 async function printLink(session: Session, options: LinkOptions): Promise<void> {
+  refuseContradictions(options);
   const settings = settingsOf(options);
-  const { link, token } = await administer(session, options, (_, parts) =>
-    linkFor(parts, (connection) => requestOf(connection, options)),
-  );
-  const url = linkUrl(publicBase(settings, settings.listen), link.kind, token);
-  await session.print({ kind: link.kind, url, token, expires_at: moment(link.expiresAt) }, [
+  const { workspace, role = "owner" } = options;
+  const made =
+    workspace === undefined ? await makeLink(session, options) : await invite(session, options, workspace, role);
+  const { kind, token, expiresAt } = made;
+  const url = linkUrl(publicBase(settings, settings.listen), kind, token);
+  await session.print({ kind, url, token, expires_at: moment(expiresAt) }, [
     url,
     "",
-    `It works once, until ${moment(link.expiresAt)}. Anyone who has it can use it, so keep it as safe as a key.`,
+    `It works once, until ${moment(expiresAt)}. Anyone who has it can use it, so keep it as safe as a key.`,
   ]);
 }
 
-function requestOf(connection: Connection, options: LinkOptions): LinkRequest {
-  const { workspace, role, email, withoutTotp = false } = options;
+function refuseContradictions({ workspace, role, email, withoutTotp = false }: LinkOptions): void {
   if (email !== undefined && workspace !== undefined) {
     throw new Failure("usage", "Give either --email or --workspace, not both.");
   }
@@ -77,27 +84,46 @@ function requestOf(connection: Connection, options: LinkOptions): LinkRequest {
     throw new Failure("usage", "--role needs --workspace: name the workspace.");
   }
   if (withoutTotp && email === undefined) throw new Failure("usage", "--without-totp needs --email: name the account.");
-  if (email !== undefined) {
-    const { id: accountId } = requireAccount(connection, email);
-    return { kind: "reset", createdBy: ACTOR, accountId, dropsTotp: withoutTotp };
-  }
-  if (workspace === undefined) return { kind: "setup", createdBy: ACTOR };
-  requireWorkspace(connection, workspace);
-  return { kind: "invitation", createdBy: ACTOR, workspaceId: workspace, role: role ?? "owner" };
 }
 
-function requireAccount(connection: Connection, email: string): AccountRecord {
-  const account = findAccountByEmail(connection, normaliseEmail(email));
+/** Makes a link for an account with its own workspace, or for a new password. */
+async function makeLink(session: Session, options: LinkOptions) {
+  const { email, withoutTotp = false } = options;
+  const log = await installationOf(session, options);
+  const account = email === undefined ? null : await requireAccount(options, log, email);
+  const wanted: NewLink =
+    account === null ? { kind: "setup" } : { kind: "reset", accountId: account.id, endsSecondFactor: withoutTotp };
+  const made = bodyOf<{ token: string; expires_at: string }>(
+    await changeAccess(session, options, log, "account.link", wanted),
+  );
+  return { kind: wanted.kind, token: made.token, expiresAt: Date.parse(made.expires_at) };
+}
+
+/** Returns the id of the log of the installation, which it makes if there is none. */
+const installationOf = (session: Session, options: object): Promise<string> =>
+  administer(session, options, (parts) => parts.installation.ensure(parts));
+
+/** Invites somebody to a workspace. */
+async function invite(session: Session, options: object, workspaceId: string, role: Role) {
+  await requireNamedWorkspace(options, workspaceId);
+  const input = { role, label: null, expiresInDays: LINK_LIFETIME_DAYS };
+  const reply = await changeAccess(session, options, workspaceId, "member.invite", input);
+  const { token, expires_at } = bodyOf<{ token: string; expires_at: string }>(reply);
+  return { kind: "invitation" as const, token, expiresAt: Date.parse(expires_at) };
+}
+
+async function requireAccount(options: object, log: string, email: string): Promise<StoredAccount> {
+  const { directory } = dataDirectoryOf(options);
+  const account = await readWorkspace(directory, log, (reader) => findAccountByEmail(reader, normaliseEmail(email)));
   if (account !== undefined) return account;
   throw new Failure("not_found", "There is no such account. `governd account list` lists all accounts.");
 }
 
 async function changeOperator(session: Session, options: { email: string; end?: boolean }): Promise<void> {
   const isOperator = options.end !== true;
-  const { account, auditId } = await administer(session, options, async (_, parts) => {
-    const account = requireAccount(parts.control.connection, options.email);
-    return { account, ...(await setOperator(parts, account.id, isOperator, ACTOR)) };
-  });
+  const log = await installationOf(session, options);
+  const account = await requireAccount(options, log, options.email);
+  const auditId = await setOperator(session, options, { logId: log, accountId: account.id, isOperator });
   const now = auditId === null ? "already" : "now";
   await session.print({ account_id: account.id, operator: isOperator, audit_id: auditId }, [
     isOperator
@@ -106,9 +132,26 @@ async function changeOperator(session: Session, options: { email: string; end?: 
   ]);
 }
 
+/** Makes an account an operator, or ends that. Returns the id of the event; null when nothing changes. */
+async function setOperator(
+  session: Session,
+  options: object,
+  { logId, accountId, isOperator }: { logId: string; accountId: string; isOperator: boolean },
+): Promise<string | null> {
+  const { directory } = dataDirectoryOf(options);
+  const member = await readWorkspace(directory, logId, (reader) => findMember(reader, accountId));
+  if ((member !== undefined) === isOperator) return null;
+  const reply = isOperator
+    ? await changeAccess(session, options, logId, "member.join", { accountId, role: "auditor" })
+    : await changeAccess(session, options, logId, "member.remove", { accountId });
+  return bodyOf<{ audit_id: string | null }>(reply).audit_id;
+}
+
 async function requireIssuer(session: Session, options: { only: "on" | "off" }): Promise<void> {
   const only = options.only === "on";
-  const { auditId } = await administer(session, options, (_, parts) => chooseIssuerOnly(parts, only, ACTOR));
+  const log = await installationOf(session, options);
+  const reply = await changeAccess(session, options, log, "account.require_issuer", { only });
+  const { audit_id: auditId } = bodyOf<{ audit_id: string | null }>(reply);
   await session.print({ only, audit_id: auditId }, [
     only
       ? "People sign in by the issuer only. An owner with a second factor can still use a password."
@@ -117,7 +160,8 @@ async function requireIssuer(session: Session, options: { only: "on" | "off" }):
 }
 
 async function showAccounts(session: Session, options: object): Promise<void> {
-  const data = (await consult(options, ({ connection }) => listAccounts(connection))).map((account) => ({
+  const accounts = await consultInstallation(options, listAccounts, []);
+  const data = accounts.map((account) => ({
     account_id: account.id,
     email: account.email,
     name: account.name,

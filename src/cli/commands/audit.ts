@@ -12,7 +12,6 @@ import { EXPORT_FORMATS, type ExportFormat } from "../../operation-facts.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { requireRecorded } from "../../ops/directory/journal.ts";
-import { findInstallation } from "../../ops/directory/workspaces.ts";
 import { jobOf, lookOf } from "../../serve/threads/registry.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
@@ -61,10 +60,10 @@ function operationsOf(text: string): string[] {
 }
 
 async function runAudit(session: Session, options: AuditOptions): Promise<void> {
-  const log = await consult(options, ({ connection }) => findInstallation(connection));
-  if (log === undefined) return session.print({ data: [] }, ["Nothing was done to accounts yet."]);
+  const id = await consult(options, ({ madeId }) => madeId);
+  if (id === undefined) return session.print({ data: [] }, ["Nothing was done to accounts yet."]);
   const window = options.since === undefined ? {} : { startMs: options.since };
-  await writeWorkspace(options, log.id, async (writer, connection) => {
+  await writeWorkspace(options, id, async (writer, connection) => {
     const { export: file, format, limit, operations, result } = options;
     const scope = { scope: "workspace" } as const;
     if (file === undefined) {
@@ -75,7 +74,7 @@ async function runAudit(session: Session, options: AuditOptions): Promise<void> 
     }
     const { answer } = await asked(session, writer, "audit.export", { scope, window, format });
     if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("an export without a body");
-    const text = streamExport(connection, answer.body, log.id);
+    const text = streamExport(connection, answer.body, id);
     const bytes = file === DASH ? await sendOut(session, text) : await save(file, text);
     const where = file === DASH ? "standard output" : file;
     await session.printBeside(file, { export: file, bytes }, [`Exported the log of the installation to ${where}.`]);
@@ -94,7 +93,7 @@ async function asked<N extends "audit.query" | "audit.export">(
     operation,
     async run(reader, context) {
       // Only searches and verifications use the rest.
-      const rest = { indexes: undefined as never, queryEmbedder: null, openControl: null };
+      const rest = { indexes: undefined as never, queryEmbedder: null };
       const found = (await look(reader, { ...context, ...rest }, input)) as JsonValue;
       return await jobOf({ name: operation, input, principal: context.principal }, found).run(reader, context);
     },

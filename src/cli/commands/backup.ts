@@ -1,26 +1,23 @@
 /** `governd backup` and `governd restore`. */
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { type BackupResult, backupResult, makeBackup } from "../../backup/make.ts";
 import { type Restored, restoreBackup } from "../../backup/restore.ts";
 import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
 import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts";
+import { readPointer } from "../../core/datadir/pointer.ts";
 import { ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
-import { ControlDatabase } from "../../ops/directory/database.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { Installation } from "../../ops/directory/installation.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import { BACKUP_KEEP_MAX } from "../../settings/definitions.ts";
-import { openConnection } from "../../store/connection.ts";
-import type { EncryptionKey } from "../../store/encryption.ts";
-import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";
 
 const BACKUP_DESCRIPTION = `make a verified backup of everything, while the daemon runs
 
-Each backup is a directory in DEST, named by its time: the control database, every workspace, seals, keys and
+Each backup is a directory in DEST, named by its time: every workspace, seals, keys and
 certificates, and a manifest. Files that did not change since the last backup take no extra space. A backup holds
 secrets: protect it like the data directory.`;
 
@@ -32,14 +29,25 @@ const RESTORE_DESCRIPTION = `restore a backup into an empty data directory
 Compares every file with the backup's manifest and verifies every log before it reports success. Each workspace's
 log then says that it was restored, and from which backup: a new epoch, which auditors see. Its seals have a new
 origin, which witnesses have to learn. With --seals, the log also names the seals over events that are lost, so that
-auditors who kept one find it explained. All sessions and unused one-time links end. What the logs record of keys,
-members and invitations is reapplied to the restored control.db, since the backup copied it before the logs. API keys
-that were revoked after the backup are valid again until you revoke them again.`;
+auditors who kept one find it explained. All sessions and unused one-time links end.
+
+A copy from last week has last week's keys and members. So say what is to happen to them: with --later, what was
+lost since is lost again, for each workspace of which a later log is at hand; with --end-rights, all keys and
+memberships end, and \`governd account link\` lets an owner in again; with --keep-rights, all are as they were. Without
+one of these, nothing is restored, and what the backup would give back is listed.`;
 
 const SEALS_HELP =
   "the lost data directory, or seals that were kept elsewhere: a file, or a directory of them (several times)";
 
-type RestoreOptions = { partial?: boolean; seals?: string[] };
+const LATER_HELP = "a later file or export of a workspace, or the directory that is replaced (several times)";
+
+interface RestoreOptions {
+  partial?: boolean;
+  seals?: string[];
+  later?: string[];
+  endRights?: boolean;
+  keepRights?: boolean;
+}
 
 export function addBackup(program: Command, session: Session): void {
   const backup = program
@@ -61,6 +69,9 @@ export function addRestore(program: Command, session: Session): void {
     .argument("<backup>", "one backup: a directory with a manifest.json")
     .option("--partial", "also restore a backup that lacks workspaces, which were damaged when it was made")
     .option("--seals <path>", SEALS_HELP, (path: string, before: string[] = []) => [...before, path])
+    .option("--later <path>", LATER_HELP, (path: string, before: string[] = []) => [...before, path])
+    .option("--end-rights", "end the keys and memberships of the copy that no later log settles")
+    .option("--keep-rights", "keep them as they were")
     .action((backup: string, options: RestoreOptions) => runRestore(session, backup, options));
   addCommonOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
 }
@@ -93,30 +104,21 @@ async function bringUpToDate({ terminal }: Session, directory: DataDirectory): P
   const warn = (warning: string) => void terminal.err(`${warning}\n`);
   const { server, encryptionKey } = directory;
   if (server === null) return requireNoCopy(directory);
-  using control = await ControlDatabase.openShared(directory, warn);
+  using installation = await Installation.open(directory, warn);
   const engine = new ServerEngine(server, warn);
-  for (const { id } of listLogs(control.connection)) {
+  const ids = await installation.read(listLogIds, []);
+  for (const id of ids) {
     const { connection } = await engine.open(id, workspaceFile(directory, id), encryptionKey);
     connection.close();
   }
 }
 
-function requireNoCopy({ control, encryptionKey }: DataDirectory): void {
-  if (!existsSync(control) || !isCopy(control, encryptionKey)) return;
+function requireNoCopy(directory: DataDirectory): void {
+  if (readPointer(directory)?.engine !== "libsql-server") return;
   throw new Failure(
     "invalid_settings",
     'The data directory is a copy of what is on a libSQL server, and may be behind it. Name the server, so that the backup has what it has: engine = "libsql-server" and engine_url.',
   );
-}
-
-function isCopy(control: string, encryptionKey: EncryptionKey | null): boolean {
-  try {
-    using connection = openConnection(control, { readOnly: true, encryptionKey });
-    return locationOf(connection) !== EMBEDDED;
-  } catch {
-    // The backup reports what is wrong with the file.
-    return false;
-  }
 }
 
 function keepCount(text: string): number {
@@ -143,8 +145,11 @@ function backupLines(result: BackupResult): string[] {
 
 async function runRestore(session: Session, backup: string, options: RestoreOptions): Promise<void> {
   const settings = settingsOf(options);
+  const { later = [], endRights = false, keepRights = false } = options;
+  if (endRights && keepRights) throw new Failure("usage", "Give either --end-rights or --keep-rights.");
   const restored = await session.withProgress((progress) =>
     restoreBackup({
+      rights: { later, otherwise: endRights ? "ended" : keepRights ? "kept" : null },
       backup,
       dataDir: settings.data_dir,
       sealKey: settings.seal_key,
@@ -155,9 +160,14 @@ async function runRestore(session: Session, backup: string, options: RestoreOpti
       onProgress: (done, total) => progress.step(done, total, "bytes"),
     }),
   );
-  const reapplied = restored.reapplied.map(({ event: { seq, operation }, ...row }) => ({ ...row, seq, operation }));
-  await session.print({ ...restored, reapplied }, restoreLines(restored));
+  await session.print({ ...restored }, restoreLines(restored));
 }
+
+const RIGHTS = {
+  later: "those of the backup, without what the later log says was lost since",
+  ended: "all ended; `governd account link` lets an owner in again",
+  kept: "as they were when the backup was made",
+} as const;
 
 function accountLines({ accounts, accounts_with_second_factor, account_ids, ...restored }: Restored): string[] {
   if (accounts === 0) return [];
@@ -169,11 +179,12 @@ function accountLines({ accounts, accounts_with_second_factor, account_ids, ...r
 }
 
 function restoreLines(restored: Restored): string[] {
-  const { workspaces, data_dir, backup_created_at, left_out, ended_sessions, ended_links, rows_left_out } = restored;
+  const { workspaces, data_dir, backup_created_at, left_out, ended_sessions, ended_links } = restored;
   return [
     `Restored and verified ${count(workspaces, "workspace")} in ${data_dir}, as of ${backup_created_at}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
-    `  Ended ${count(ended_sessions, "session")} and ${count(ended_links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    `  Ended ${count(ended_sessions, "session")} and ${count(ended_links, "unused link")}.`,
+    ...restored.rights.map(({ workspace_id: id, rights }) => `  Keys and members of ${id}: ${RIGHTS[rights]}`),
     ...accountLines(restored),
     ...restored.epochs.map(({ verifier_key, lost_through: lost }) => {
       return `  Sealed from now on as ${verifier_key}${lost === null ? "" : `; events through ${lost} are known to be lost`}`;
@@ -181,25 +192,9 @@ function restoreLines(restored: Restored): string[] {
     ...restored.seals_cut_off.map((path) => {
       return `  ${path} ends inside a seal, which was left out: a crash cut it off, or somebody did. If you have a whole copy, restore again with it`;
     }),
-    ...reappliedLines(restored.reapplied),
-    ...rows_left_out.map(({ workspace_id: workspace, table, id }) => {
-      return `  Not made, since the logs do not hold all of it: ${table} ${id} of ${workspace}`;
-    }),
     ...left_out.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
     ...restored.unsealed.map(
       ({ workspace_id: id, reason }) => `  Not sealed yet, the daemon will retry: ${id} (${reason})`,
     ),
-  ];
-}
-
-/** Returns lines about what the logs record and the backup's control.db lacked. */
-function reappliedLines(rows: Restored["reapplied"]): string[] {
-  if (rows.length === 0) return [];
-  return [
-    `  Reapplied from the logs to control.db, which was copied before them: ${count(rows.length, "row")}`,
-    ...rows.map(({ table, id, change, columns, event: { seq, operation, timestamp }, workspace_id: workspace }) => {
-      const what = columns.length === 0 ? change : columns.join(", ");
-      return `    ${table} ${id}: ${what} (${operation} ${timestamp}, event ${seq} of ${workspace})`;
-    }),
   ];
 }

@@ -10,9 +10,9 @@ import { isLocked, ownDataDirectory } from "../../core/datadir/lock.ts";
 import { checkTail } from "../../core/writer/head.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { RandomPool } from "../../ids.ts";
-import { ControlDatabase } from "../../ops/directory/database.ts";
+import { Installation } from "../../ops/directory/installation.ts";
 import { requireWorkspaceFile } from "../../ops/directory/journal.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import {
   afterStep,
   type Compacted,
@@ -86,7 +86,7 @@ async function runCompact(session: Session, ids: string[], options: CompactOptio
     ? (workspaceId) => askDaemon(directory, workspaceId)
     : async (workspaceId) => compactFile(directory, workspaceId);
   const results = await session.withProgress(async (progress) => {
-    const found = ids.length > 0 ? ids : allWorkspaces(directory);
+    const found = ids.length > 0 ? ids : await allWorkspaces(directory);
     return await compactAll(directory, found, options.from ?? 0, compact, (done, total) =>
       progress.step(done, total, "workspaces"),
     );
@@ -110,11 +110,10 @@ function lineOf({ workspace_id, bytes_before, bytes_after, longest_pause_ms, rea
   return `${workspace_id}: ${mebibytes(bytes_before)} before, ${mebibytes(bytes_after)} after, longest pause ${longest_pause_ms} ms`;
 }
 
-function allWorkspaces(directory: DataDirectory): string[] {
-  using control = ControlDatabase.open(directory);
-  return listLogs(control.connection)
-    .map(({ id }) => id)
-    .filter((id) => existsSync(workspaceFile(directory, id)));
+async function allWorkspaces(directory: DataDirectory): Promise<string[]> {
+  using installation = await Installation.open(directory);
+  const ids = await installation.read(listLogIds, []);
+  return ids.filter((id) => existsSync(workspaceFile(directory, id)));
 }
 
 /** Compacts the workspaces whose files are at least `from` percent free. */

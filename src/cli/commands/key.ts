@@ -2,12 +2,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
-import { type KeyRecord, type KeyScope, keyState, listKeys, SCOPES } from "../../ops/directory/keys.ts";
-import { requireWorkspace } from "../../ops/directory/workspaces.ts";
+import { SCOPES, type Scope } from "../../operation-facts.ts";
+import { type ShownKey, shownKey } from "../../ops/keys/shown.ts";
 import { parseDuration } from "../../settings/values.ts";
-import { administer, consult } from "../data-directory.ts";
+import { changeKeys, keysOf, workspaceOfKeyId } from "../keys.ts";
 import { addCommonOptions, collect, type Session, STORED } from "../session.ts";
-import { moment, table } from "../terminal.ts";
+import { table } from "../terminal.ts";
 
 /** How long a rotated key stays valid by default. */
 const OVERLAP_MS = 24 * 3_600_000;
@@ -15,13 +15,22 @@ const OVERLAP_MS = 24 * 3_600_000;
 interface CreateOptions {
   workspace: string;
   label?: string;
-  scope: KeyScope;
+  scope: Scope;
   agent?: string[];
   network?: string[];
   expires?: number;
 }
 
-interface LimitOptions {
+/** The options of a command on one key. */
+interface OfKey {
+  workspace?: string;
+}
+
+interface RotateOptions extends OfKey {
+  overlap?: number;
+}
+
+interface LimitOptions extends OfKey {
   network?: string[];
   anywhere?: boolean;
 }
@@ -52,7 +61,7 @@ export function addKeyCommands(program: Command, session: Session): void {
     .description("replace a key by a new one; the old key stays valid for a while")
     .argument("<key-id>", "the old key's id (key_…), not the key")
     .option("--overlap <time>", "how long the old key stays valid (default: 24h; 0s: it ends now)", readTime(0))
-    .action((keyId: string, options: { overlap?: number }) => rotateKey(session, keyId, options));
+    .action((keyId: string, options: RotateOptions) => rotateKey(session, keyId, options));
   const limit = key
     .command("limit")
     .description("limit a key to networks, at once; requests from elsewhere get 403")
@@ -64,7 +73,10 @@ export function addKeyCommands(program: Command, session: Session): void {
     .command("revoke")
     .description("revoke a key at once and for good")
     .argument("<key-id>", "the key's id (key_…), not the key")
-    .action((keyId: string, options: object) => revokeKey(session, keyId, options));
+    .action((keyId: string, options: OfKey) => revokeKey(session, keyId, options));
+  for (const command of [rotate, limit, revoke]) {
+    command.option("--workspace <id>", "the key's workspace (default: whichever has it)");
+  }
   for (const command of [create, list, limit, rotate, revoke]) addCommonOptions(command, [...STORED]);
 }
 
@@ -78,101 +90,82 @@ function readTime(leastMs: number): (text: string) => number {
 }
 
 async function createKey(session: Session, options: CreateOptions): Promise<void> {
-  const { apiKey, record } = await administer(session, options, (administration) =>
-    administration.createKey({
-      workspaceId: options.workspace,
-      label: options.label ?? null,
-      scope: options.scope,
-      agents: options.agent ? [...new Set(options.agent)] : null,
-      networks: options.network ? [...new Set(options.network)] : null,
-      expiresInMs: options.expires ?? null,
-    }),
-  );
-  const value = {
-    key_id: record.id,
-    api_key: apiKey,
-    workspace_id: record.workspaceId,
-    label: record.label,
-    scope: record.scope,
-    agents: record.agents,
-    networks: record.networks,
-    expires_at: moment(record.expiresAt),
-  };
+  const key = await changeKeys(session, options, options.workspace, "key.create", {
+    label: options.label ?? null,
+    scope: options.scope,
+    agents: options.agent ? [...new Set(options.agent)] : null,
+    networks: options.network ? [...new Set(options.network)] : null,
+    expiresInMs: options.expires ?? null,
+  });
+  const { id, api_key, label, scope, agents, networks, expires_at } = key;
+  const value = { key_id: id, api_key, workspace_id: options.workspace, label, scope, agents, networks, expires_at };
   await session.print(value, [
-    `Key      ${record.id}`,
-    `API key  ${apiKey}`,
-    `Scope    ${record.scope}${record.agents ? `, agents ${record.agents.join(", ")}` : ""}`,
-    ...(record.networks ? [`From     ${record.networks.join(", ")}`] : []),
-    `Expires  ${moment(record.expiresAt) ?? "never"}`,
+    `Key      ${id}`,
+    `API key  ${api_key}`,
+    `Scope    ${scope}${agents ? `, agents ${agents.join(", ")}` : ""}`,
+    ...(networks ? [`From     ${networks.join(", ")}`] : []),
+    `Expires  ${expires_at ?? "never"}`,
     "",
     "The key is shown only now. Send it as the header X-API-Key.",
   ]);
 }
 
 async function showKeys(session: Session, options: { workspace: string }): Promise<void> {
-  const records = await consult(options, ({ connection }) => {
-    requireWorkspace(connection, options.workspace);
-    return listKeys(connection, options.workspace);
-  });
-  const rows = records.map((key) => [
+  const now = systemClock();
+  const keys = (await keysOf(options, options.workspace)).map((key) => shownKey(key, now));
+  const rows = keys.map((key) => [
     key.id,
-    keyState(key, systemClock()).replace("_", " "),
+    key.state.replace("_", " "),
     key.scope,
     key.agents?.join(",") ?? "every agent",
-    moment(key.lastUsedAt) ?? "never used",
+    key.last_used_at ?? "never used",
     key.label ?? "",
   ]);
   const heading = ["ID", "STATE", "SCOPE", "AGENTS", "LAST USED", "LABEL"];
-  await session.print({ data: records.map(shown) }, table(heading, rows, "There are no keys."));
+  const data = keys.map((key) => shown(key, options.workspace));
+  await session.print({ data }, table(heading, rows, "There are no keys."));
 }
 
-async function rotateKey(session: Session, keyId: string, options: { overlap?: number }): Promise<void> {
-  const { apiKey, record, replaced } = await administer(session, options, (administration) =>
-    administration.rotateKey(keyId, options.overlap ?? OVERLAP_MS),
-  );
+async function rotateKey(session: Session, keyId: string, options: RotateOptions): Promise<void> {
+  const workspaceId = await workspaceOfKeyId(options, keyId);
+  const overlapMs = options.overlap ?? OVERLAP_MS;
+  const key = await changeKeys(session, options, workspaceId, "key.rotate", { keyId, overlapMs });
   const value = {
-    key_id: record.id,
-    api_key: apiKey,
-    workspace_id: record.workspaceId,
-    expires_at: moment(record.expiresAt),
-    replaces: replaced.id,
-    replaced_expires_at: moment(replaced.expiresAt),
+    key_id: key.id,
+    api_key: key.api_key,
+    workspace_id: workspaceId,
+    expires_at: key.expires_at,
+    replaces: key.replaces,
+    replaced_expires_at: key.replaced_expires_at,
   };
   await session.print(value, [
-    `Key      ${record.id}`,
-    `API key  ${apiKey}`,
+    `Key      ${key.id}`,
+    `API key  ${key.api_key}`,
     "",
-    `The key is shown only now. ${replaced.id} stays valid until ${moment(replaced.expiresAt)}.`,
+    `The key is shown only now. ${key.replaces} stays valid until ${key.replaced_expires_at}.`,
   ]);
 }
 
 async function limitKey(session: Session, keyId: string, options: LimitOptions): Promise<void> {
   const { network, anywhere = false } = options;
   if ((network === undefined) !== anywhere) throw new Failure("usage", "Give either --network or --anywhere.");
-  const key = await administer(session, options, (administration) =>
-    administration.limitKey(keyId, network ? [...new Set(network)] : null),
-  );
+  const workspaceId = await workspaceOfKeyId(options, keyId);
+  const networks = network ? [...new Set(network)] : null;
+  const key = await changeKeys(session, options, workspaceId, "key.change", { keyId, networks });
   const where = key.networks === null ? "everywhere" : key.networks.join(", ");
-  await session.print(shown(key), [`Key ${key.id} is accepted from ${where}.`]);
+  await session.print(shown(key, workspaceId), [`Key ${key.id} is accepted from ${where}.`]);
 }
 
-async function revokeKey(session: Session, keyId: string, options: object): Promise<void> {
-  const key = await administer(session, options, (administration) => administration.revokeKey(keyId));
-  await session.print(shown(key), [`Key ${key.id} was revoked at ${moment(key.revokedAt)}.`]);
+async function revokeKey(session: Session, keyId: string, options: OfKey): Promise<void> {
+  const workspaceId = await workspaceOfKeyId(options, keyId);
+  const key = await changeKeys(session, options, workspaceId, "key.revoke", { keyId });
+  await session.print(shown(key, workspaceId), [`Key ${key.id} was revoked at ${key.revoked_at}.`]);
 }
 
-function shown(key: KeyRecord) {
+function shown(key: ShownKey, workspaceId: string) {
+  const { id, label, scope, agents, networks, created_at, created_by, expires_at, last_used_at, revoked_at } = key;
   return {
-    key_id: key.id,
-    workspace_id: key.workspaceId,
-    label: key.label,
-    scope: key.scope,
-    agents: key.agents,
-    networks: key.networks,
-    created_at: moment(key.createdAt),
-    created_by: key.createdBy,
-    expires_at: moment(key.expiresAt),
-    last_used_at: moment(key.lastUsedAt),
-    revoked_at: moment(key.revokedAt),
+    ...{ key_id: id, workspace_id: workspaceId, label, scope, agents, networks, created_at, created_by },
+    ...{ expires_at, last_used_at, revoked_at },
   };
 }

@@ -2,15 +2,14 @@
 import type { Command } from "commander";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { isLocked } from "../../core/datadir/lock.ts";
-import { bringControlHome } from "../../engine-libsql/migrate/control.ts";
+import { readPointer, writePointer } from "../../core/datadir/pointer.ts";
 import { type Direction, type MovedWorkspace, migrateAll } from "../../engine-libsql/migrate/migrate.ts";
+import { Coordination } from "../../engine-libsql/nodes/coordination.ts";
 import { ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { EXIT, Failure } from "../../failure.ts";
-import { ControlDatabase } from "../../ops/directory/database.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { Installation } from "../../ops/directory/installation.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import { SERVER_SETTINGS } from "../../settings/server-options.ts";
-import { openConnection } from "../../store/connection.ts";
-import { EMBEDDED, locationOf } from "../../store/location.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 import { count } from "../terminal.ts";
@@ -67,16 +66,16 @@ async function runMigrate(session: Session, options: MigrateOptions): Promise<vo
       }),
     { lines: true },
   );
-  const isControlMoved = direction === "to_server" || (await controlHome(directory, engine, moved));
+  const isAllMoved = direction === "to_server" || (await comeHome(directory, engine, moved));
   if (moved.some(({ problem }) => problem !== null)) session.exitCode = EXIT.no;
-  await session.print({ to: options.to, control_moved: isControlMoved, workspaces: moved }, [
+  await session.print({ to: options.to, all_moved: isAllMoved, workspaces: moved }, [
     ...moved.map(lineOf),
-    summary(moved, direction, isControlMoved),
+    summary(moved, direction, isAllMoved),
   ]);
 }
 
 /**
- * Returns the ids of all logs. Without a daemon, the control database is moved to the server first.
+ * Returns the ids of all logs. The server gets to know the installation first.
  * @throws {Failure} `busy` when the running daemon does not know the server: it would keep serving moved workspaces
  *   from their files
  */
@@ -85,33 +84,33 @@ async function logsOf(
   direction: Direction,
   warn: (warning: string) => void,
 ): Promise<string[]> {
-  if (direction === "to_embedded" && isControlHome(directory)) {
-    using control = ControlDatabase.open(directory);
-    return listLogs(control.connection).map(({ id }) => id);
+  if (direction === "to_embedded" && isHome(directory)) {
+    using home = await Installation.open({ ...directory, server: null });
+    return await home.read(listLogIds, []);
   }
-  if (direction === "to_server" && isControlHome(directory) && isLocked(directory))
+  if (direction === "to_server" && isHome(directory) && isLocked(directory))
     throw new Failure(
       "busy",
       'The daemon that runs on this data directory has the embedded engine. Set engine = "libsql-server" and engine_url in its settings and restart it: until they are moved, it serves the workspaces from their files. Then run the command again.',
     );
-  using control = await ControlDatabase.openShared(directory, warn);
-  return listLogs(control.connection).map(({ id }) => id);
+  using installation = await Installation.open(directory, warn);
+  return await installation.read(listLogIds, []);
 }
 
-function isControlHome({ control, encryptionKey }: DataDirectory): boolean {
-  using connection = openConnection(control, { readOnly: true, encryptionKey });
-  return locationOf(connection) === EMBEDDED;
-}
+const isHome = (directory: DataDirectory): boolean => readPointer(directory)?.engine === "embedded";
 
-/** Moves the control database back to the data directory when no node uses it. Returns whether it is there. */
-async function controlHome(
+/** Makes the data directory one of the embedded engine when no node uses it. Returns whether it is. */
+async function comeHome(
   directory: DataDirectory,
   engine: ServerEngine,
   moved: readonly MovedWorkspace[],
 ): Promise<boolean> {
-  if (isControlHome(directory)) return true;
-  if (isLocked(directory) || moved.some(({ problem }) => problem !== null)) return false;
-  await bringControlHome(directory, engine);
+  const pointer = readPointer(directory);
+  if (pointer?.engine === "embedded" && isLocked(directory)) return true;
+  if (pointer === null || isLocked(directory) || moved.some(({ problem }) => problem !== null)) return false;
+  writePointer(directory, { ...pointer, engine: "embedded" });
+  using nodes = await Coordination.open(engine);
+  await nodes.leave();
   return true;
 }
 
@@ -122,10 +121,10 @@ function lineOf({ workspace_id, moved, paused_ms, problem }: MovedWorkspace): st
     : `${workspace_id}: was there already; verified on both sides`;
 }
 
-function summary(moved: readonly MovedWorkspace[], direction: Direction, isControlMoved: boolean): string {
+function summary(moved: readonly MovedWorkspace[], direction: Direction, isAllMoved: boolean): string {
   const done = `Moved ${count(moved.filter((one) => one.moved).length, "workspace")} of ${moved.length}.`;
   if (direction === "to_server") return `${done} Other nodes can be started now.`;
-  return isControlMoved
-    ? `${done} The control database is here, too: set engine = "embedded" and start the daemon.`
-    : `${done} Stop the daemon and run the command again: then the control database comes, too.`;
+  return isAllMoved
+    ? `${done} All is in the data directory: set engine = "embedded" and start the daemon.`
+    : `${done} Stop the daemon and run the command again: it ends the move.`;
 }

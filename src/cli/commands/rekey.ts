@@ -57,7 +57,7 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
 function rekeyDatabases(directory: DataDirectory, known: readonly EncryptionKey[], wanted: EncryptionKey | null) {
   const files = readdirSync(directory.workspaces).filter((name) => name.endsWith(".db"));
   const result = { rewritten: 0, already: 0, failed: [] as { path: string; message: string }[] };
-  for (const path of [directory.control, ...files.map((name) => join(directory.workspaces, name))]) {
+  for (const path of files.map((name) => join(directory.workspaces, name))) {
     try {
       if (rekeyFile(path, known, wanted)) result.rewritten += 1;
       else result.already += 1;

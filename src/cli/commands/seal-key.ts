@@ -34,10 +34,10 @@ import { sameHash } from "../../log/merkle.ts";
 import { fingerprintOf, parseVerifierKey, verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { cliPrincipal, serverOf, withWriter } from "../../ops/directory/journal.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import { releaseClosed } from "../../store/closing.ts";
 import { openConnection } from "../../store/connection.ts";
-import { consult, dataDirectoryOf } from "../data-directory.ts";
+import { consultInstallation, dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED } from "../session.ts";
 
 /** After this many workspaces, their write-ahead logs are emptied. */
@@ -187,5 +187,4 @@ async function announceEverywhere(
   return announced;
 }
 
-const workspaceIds = (options: object): Promise<string[]> =>
-  consult(options, ({ connection }) => listLogs(connection).map(({ id }) => id));
+const workspaceIds = (options: object): Promise<string[]> => consultInstallation(options, listLogIds, []);

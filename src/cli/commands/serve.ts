@@ -36,7 +36,7 @@ export const IGNORED_SIGNALS = [
 
 /** The warning when {@link runtimeSettingsRefused} returns a reason. */
 const WITHOUT_RUNTIME_SETTINGS =
-  'the daemon could not start itself again with the settings of the runtime, and runs slower: see "Sizing" in docs/operating.md';
+  'the daemon could not start itself again with the settings of the runtime, and runs slower: see "Sizing" in docs/install.md';
 
 /** How a person runs this program: the binary, or the package script when it runs from source. */
 const PROGRAM = IS_COMPILED ? "governd" : "npm run --silent governd --";

@@ -33,7 +33,7 @@ interface VerifyOptions {
 const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only a URL of a libSQL server needs a network
 
 Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
-directory, it also compares workspaces, keys, members and invitations in control.db with the logs. Nothing is written:
+directory, it also compares which workspaces there are with the log of the installation. Nothing is written:
 the evidence stays the same, byte for byte.`;
 
 const EXIT_HELP = `
@@ -154,8 +154,8 @@ function findPrunedExports(results: SourceResult[]): void {
 /** Reports evidence that fewer witnesses than required have cosigned. */
 function askForWitnesses(results: SourceResult[], quorum: number): void {
   for (const result of results) {
-    const { kind, witnesses = [] } = result.report;
-    if (quorum === 0 || kind === "control" || witnesses.length >= quorum) continue;
+    const { witnesses = [] } = result.report;
+    if (quorum === 0 || witnesses.length >= quorum) continue;
     const names = witnesses.map(({ name }) => name).join(", ");
     const by = names === "" ? "" : ` (${names})`;
     const message = `${witnesses.length} of the ${quorum} required witnesses have cosigned a seal of this log${by}: wait until they have, or give a cosigned seal with --seal`;

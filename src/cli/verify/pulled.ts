@@ -1,15 +1,14 @@
 /** Verifying the databases on a libSQL server: they are pulled into files, which are verified like any others. */
 import { mkdirSync, rmSync } from "node:fs";
 import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
-import { pullAsIs } from "../../engine-libsql/pull.ts";
-import { CONTROL_NAMESPACE, ServerEngine } from "../../engine-libsql/server-engine.ts";
+import { writePointer } from "../../core/datadir/pointer.ts";
+import { installationOn } from "../../engine-libsql/nodes/coordination.ts";
+import { NODES_NAMESPACE, ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { Failure, messageOf, systemReason } from "../../failure.ts";
-import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listWorkspaces } from "../../ops/directory/workspaces.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import { openConnection } from "../../store/connection.ts";
 import { markEmbedded } from "../../store/location.ts";
-import { openMigrated } from "../../store/migrate.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { Progress } from "../progress.ts";
 import { privateDirectory } from "./evidence-file.ts";
@@ -18,7 +17,7 @@ import { privateDirectory } from "./evidence-file.ts";
 export const isServer = (evidence: string): boolean => /^https?:\/\//.test(evidence);
 
 /**
- * Pulls all workspaces and the control database of a server into a directory, and returns the results of `verify` on
+ * Pulls all workspaces of a server into a directory, and returns the results of `verify` on
  * it. The server is only read, so a token for reading is enough. Replicas, when there are any, send the data.
  * @throws {Failure} `evidence_unreadable` when the server cannot be read
  */
@@ -59,27 +58,25 @@ function newDirectory(path: string): { path: string; remove: () => void } {
 /** Turns the copies of a server's databases into databases of the embedded engine. */
 function settle(directory: DataDirectory): void {
   const logs = presentWorkspaces(directory).map((id) => workspaceFile(directory, id));
-  for (const path of [directory.control, ...logs]) {
+  for (const path of logs) {
     using connection = openConnection(path);
     connection.exec("PRAGMA synchronous = FULL");
     markEmbedded(connection);
   }
 }
 
-/** Pulls the control database first, as a backup copies it first: the logs may hold more than it does, but not less. */
+/** Pulls the log of the installation first, as a backup copies it first: the others may hold more than it says, but not less. */
 async function pull(directory: DataDirectory, engine: ServerEngine, progress: Progress): Promise<void> {
   mkdirSync(directory.workspaces);
-  const logs = await pullControl(directory, engine);
-  for (const [done, id] of logs.entries()) {
-    progress.step(done, logs.length, "pulled workspaces");
+  const installation = await installationOn(engine.namespace(NODES_NAMESPACE));
+  if (installation === null) return;
+  writePointer(directory, { installation_id: installation, engine: "embedded" });
+  const path = workspaceFile(directory, installation);
+  await engine.pull(installation, path, null);
+  using connection = openConnection(path, { readOnly: true });
+  const others = listWorkspaces(connection);
+  for (const [done, { id }] of others.entries()) {
+    progress.step(done + 1, others.length + 1, "pulled workspaces");
     await engine.pull(id, workspaceFile(directory, id), null);
   }
-}
-
-/** Pulls the control database. Returns the ids of the workspaces that it names. */
-async function pullControl({ control }: DataDirectory, engine: ServerEngine): Promise<string[]> {
-  const namespace = engine.namespace(CONTROL_NAMESPACE);
-  await pullAsIs(control, { namespace, migrations: CONTROL_MIGRATIONS, log: null, encryptionKey: null });
-  using connection = openMigrated(control, CONTROL_MIGRATIONS);
-  return listLogs(connection).map(({ id }) => id);
 }

@@ -2,18 +2,16 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { MANIFEST_FILE, readBackupTime, workspacesLeftOut } from "../../backup/manifest.ts";
-import { dataDirectory, sealFile, workspaceFile } from "../../core/datadir/layout.ts";
-import { Failure, systemCode, systemReason } from "../../failure.ts";
+import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../../core/datadir/layout.ts";
+import { type Pointer, readPointer } from "../../core/datadir/pointer.ts";
+import { Failure, orNull, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
-import { EMBEDDED, locationOf } from "../../store/location.ts";
-import { decodeText, textBytes } from "../../verify/columns.ts";
-import { verifyControl } from "../../verify/control/control.ts";
-import { readControlLog } from "../../verify/control/events.ts";
+import { type LogFacts, readLogFacts } from "../../verify/installation.ts";
 import { whyMixed, whyShort } from "../../verify/moments.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
-import { obstacle, type SourceResult, tampered } from "../../verify/report.ts";
+import { obstacle, type SourceResult, tampered, withProblem } from "../../verify/report.ts";
 import { type DatabaseRequest, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
@@ -40,45 +38,179 @@ interface Source {
   workspaceId?: string;
   /** The workspace's seal file, if it exists. */
   sealFile?: string;
+  /** Its head in the log of the installation. */
+  head?: DatabaseRequest["head"];
 }
 
-/** Verifies a file, or all workspaces of a data directory and its control database. */
+/** Verifies a file, or all workspaces of a data directory. */
 export async function verifyPath(path: string, asked: EvidenceOptions, progress: Progress): Promise<SourceResult[]> {
-  const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    return alone(await verifySources([{ path }], asked, progress));
+  }
+  let holdsCopies: boolean;
   let sources: Source[] | SourceResult;
-  let holdsCopies = false;
+  let told: Told | null;
   try {
-    const known = isDirectory ? await readControl(path, asked.encryptionKey) : NO_WORKSPACES;
-    holdsCopies = known.isCopy && backupTime(path) === null;
-    sources = isDirectory ? workspacesOf(path, known.ids, holdsCopies) : [{ path }];
+    const known = pointerIn(path);
+    holdsCopies = known?.engine === "libsql-server" && backupTime(path) === null;
+    told = holdsCopies ? null : await readInstallation(path, known, asked, progress);
+    sources = workspacesOf(path, told, holdsCopies);
   } catch (error) {
     return [unreadable(path, error)];
   }
   if (!Array.isArray(sources)) return [sources];
-  const results = explained(path, sources, await verifySources(sources, asked, progress));
-  const { control } = dataDirectory(path);
-  if (holdsCopies) return [...results, obstacle(control, "control", "node_copies", COPIES)];
-  if (isDirectory && asked.agentId === undefined && databaseKind(control) !== "absent") {
-    return [...results, await verifyControlFile(path, sources, results, asked)];
-  }
+  const others = sources.filter(({ workspaceId }) => workspaceId !== told?.source.workspaceId);
+  const found = await verifySources(others, asked, progress);
+  const all = told === null ? others : [told.source, ...others];
+  const results = explained(path, all, told === null ? found : [told.result, ...found]);
+  if (holdsCopies) return [...results, obstacle(path, "directory", "node_copies", COPIES)];
+  if (asked.agentId !== undefined) return alone(results);
+  if (told === null)
+    return existsSync(dataDirectory(path).pointer) ? withoutInstallation(all, results) : alone(results);
+  if (told.facts?.workspaces) await reportUnknown(path, told.facts, { sources: all, results }, asked.encryptionKey);
+  return results;
+}
+
+/** Says of workspaces what was not compared with anything. */
+function alone(results: SourceResult[]): SourceResult[] {
   for (const { report } of results) {
-    if (report.kind === "workspace") report.not_covered = [...(report.not_covered ?? []), WITHOUT_CONTROL];
+    if (report.kind === "workspace") report.not_covered = [...(report.not_covered ?? []), WITHOUT_INSTALLATION];
   }
   return results;
+}
+
+/** The log of the installation, verified before all others, so that no workspace can be older than its head there. */
+interface Told {
+  source: Source;
+  result: SourceResult;
+  /** What it says of all workspaces; null when it does not verify, or only one agent is wanted. */
+  facts: LogFacts | null;
+}
+
+async function readInstallation(
+  root: string,
+  pointer: Pointer | null,
+  asked: EvidenceOptions,
+  progress: Progress,
+): Promise<Told | null> {
+  const directory = dataDirectory(root);
+  const id = await findInstallation(directory, pointer?.installation_id ?? null, asked.encryptionKey);
+  if (id === null) return null;
+  const source = sourceOf(directory, id);
+  const result = await verifySource(source, asked, progress);
+  const facts = result.verdict === "verified" && result.facts?.workspaces ? result.facts : null;
+  return { source, result, facts };
+}
+
+/**
+ * Returns the id of the log of the installation: the one that the pointer names, or if that is gone or another file,
+ * the first file that looks like it; null for none.
+ */
+async function findInstallation(
+  directory: DataDirectory,
+  named: string | null,
+  encryptionKey: KeySource,
+): Promise<string | null> {
+  const isThere = named !== null && existsSync(workspaceFile(directory, named));
+  if (isThere && (await isOfInstallation(directory, named, encryptionKey)) !== false) return named;
+  const ids = existsSync(directory.workspaces) ? namesIn(directory.workspaces, /^(ws_[0-9a-z]{26})\.db$/) : [];
+  for (const id of ids.sort()) {
+    if (await isOfInstallation(directory, id, encryptionKey)) return id;
+  }
+  return isThere ? null : named;
+}
+
+/** Whether a file is the log of an installation; null when that cannot be read from it. */
+async function isOfInstallation(
+  { root }: DataDirectory,
+  id: string,
+  encryptionKey: KeySource,
+): Promise<boolean | null> {
+  try {
+    const facts = await readFacts(root, id, encryptionKey);
+    return facts && facts.workspaces !== null;
+  } catch (error) {
+    if (error instanceof EncryptionMismatch) throw error;
+    return null; // Its own verification says what is wrong with it.
+  }
+}
+
+/** Reports the workspaces that the log of the installation does not name, although it is read again now. */
+async function reportUnknown(
+  root: string,
+  teller: LogFacts,
+  { sources, results }: { sources: readonly Source[]; results: SourceResult[] },
+  encryptionKey: KeySource,
+): Promise<void> {
+  const open = sources.flatMap(({ workspaceId, path }, index) => {
+    const isOpen = workspaceId !== undefined && existsSync(path) && !isOf(teller, workspaceId);
+    return isOpen ? [{ workspaceId, index }] : [];
+  });
+  const newest = open.length === 0 ? null : await readFacts(root, teller.workspaceId, encryptionKey);
+  for (const { workspaceId, index } of open) {
+    if (newest !== null && isOf(newest, workspaceId)) continue;
+    const before = results[index] as SourceResult;
+    const { madeAt, isMaking } = before.facts ?? {};
+    const isLater = madeAt !== undefined && newest?.workspaces && madeAt > newest.workspaces.newestAt;
+    if (isLater || isMaking) {
+      if (before.verdict === "verified") results[index] = notKnownYet(before, isLater ? MADE_LATER : MAKING_CUT_OFF);
+      continue;
+    }
+    results[index] = withUnknown(before, `no log of the installation says that ${workspaceId} was made`);
+  }
+  for (const [index, result] of results.entries()) {
+    const { workspaceId = "", genesis } = result.facts ?? {};
+    const named = teller.workspaces?.made.get(workspaceId);
+    if (named === undefined || genesis === undefined || named === genesis) continue;
+    results[index] = withUnknown(result, `the log of the installation names another first event of ${workspaceId}`);
+  }
+}
+
+/** Reports the workspaces of a directory whose log of the installation is gone. One without a pointer to it holds only some files. */
+const withoutInstallation = (sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] =>
+  results.map((result, index) => {
+    const { path, workspaceId } = sources[index] as Source;
+    const message = `no log of the installation is here that says that ${workspaceId} was made`;
+    return existsSync(path) ? withUnknown(result, message) : result;
+  });
+
+const withUnknown = (result: SourceResult, message: string): SourceResult =>
+  withProblem(result, { code: "workspace_unknown", seq: null, id: null, message });
+
+const MADE_LATER =
+  "it was made after the newest event of the log of the installation: either that log was copied before, or governd did not make it: copy the directory again, or use governd backup";
+const MAKING_CUT_OFF =
+  "it holds nothing but the making of a workspace, which the log of the installation does not name: the making was cut off, or governd did not make it: start the daemon, which removes what was cut off";
+
+/** Returns what is established of a workspace that the log of the installation may name later, or never. */
+function notKnownYet({ report }: SourceResult, why: string): SourceResult {
+  const later = obstacle(report.path, report.kind, "copied_while_written", why);
+  return { ...later, report: { ...report, ...later.report, workspace_id: report.workspace_id } };
+}
+
+/** Whether the log of the installation is that of this workspace, or names it. */
+const isOf = ({ workspaceId, workspaces }: LogFacts, id: string): boolean =>
+  workspaceId === id || (workspaces?.made.has(id) ?? false) || (workspaces?.deleted.has(id) ?? false);
+
+async function readFacts(root: string, workspaceId: string, encryptionKey: KeySource): Promise<LogFacts | null> {
+  const database = workspaceFile(dataDirectory(root), workspaceId);
+  if (!existsSync(database)) return null;
+  using newer = await openEvidenceFile(database);
+  using log = openEvidence(newer, database, encryptionKey);
+  return await readLogFacts(log);
 }
 
 /**
  * A node's copies are brought up to date one by one, when they are used. So they neither hold all workspaces nor agree
  * with each other.
  */
-const COPIES =
-  "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations";
+const COPIES = "this is the data directory of a node, whose copies alone prove nothing about all workspaces";
 
 /** Marks the workspaces that are missing because a backup lacked them, which alone is no sign of tampering. */
 function explained(root: string, sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] {
   const inBackup = new Set(workspacesLeftOut(root));
-  const restores = results.flatMap(({ controlLog, verdict }) => (verdict === "verified" && controlLog?.events) || []);
-  const inRestore = new Set(restores.flatMap(({ restore }) => restore?.control?.workspacesLeftOut ?? []));
+  const restores = results.flatMap(({ facts, verdict }) => (verdict === "verified" && facts?.restores) || []);
+  const inRestore = new Set(restores.flatMap(({ workspacesLeftOut }) => workspacesLeftOut));
   return results.map((result, index) => {
     const { path, workspaceId = "" } = sources[index] as Source;
     const why = inBackup.has(workspaceId) ? LEFT_OUT.backup : inRestore.has(workspaceId) ? LEFT_OUT.restore : null;
@@ -96,38 +228,7 @@ const LEFT_OUT = {
 } as const;
 
 /** The parts of a workspace's log that were not compared with anything. */
-const WITHOUT_CONTROL = "control.db is not part of this evidence: workspaces, keys, members and invitations";
-
-async function verifyControlFile(
-  root: string,
-  sources: readonly Source[],
-  results: readonly SourceResult[],
-  { encryptionKey }: EvidenceOptions,
-): Promise<SourceResult> {
-  const directory = dataDirectory(root);
-  const { control: path } = directory;
-  try {
-    using file = await openEvidenceFile(path);
-    using connection = openEvidence(file, path, encryptionKey);
-    return await verifyControl(connection, {
-      path,
-      logs: sources.map(({ workspaceId = "" }, index) => {
-        const { verdict, controlLog = null } = results[index] as SourceResult;
-        return { workspaceId, log: verdict === "tampered" ? null : controlLog };
-      }),
-      backupCreatedAt: backupTime(root),
-      again: async (workspaceId) => {
-        const database = workspaceFile(directory, workspaceId);
-        if (!existsSync(database)) return null;
-        using newer = await openEvidenceFile(database);
-        using log = openEvidence(newer, database, encryptionKey);
-        return await readControlLog(log);
-      },
-    });
-  } catch (error) {
-    return unreadable(path, error);
-  }
-}
+const WITHOUT_INSTALLATION = "the log of the installation is not part of this evidence: which workspaces there are";
 
 /** Returns when a backup was begun; null for a directory that is not a backup. */
 const backupTime = (root: string): string | null =>
@@ -143,23 +244,33 @@ function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource
   });
 }
 
-/** Returns the workspaces of a data directory. With `holdsCopies`, leaves out those that have no file. */
-function workspacesOf(root: string, known: readonly string[], holdsCopies: boolean): Source[] | SourceResult {
+/** Returns where the evidence of a workspace is. */
+function sourceOf(directory: DataDirectory, workspaceId: string): Source {
+  const seals = sealFile(directory, workspaceId);
+  return { path: workspaceFile(directory, workspaceId), workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
+}
+
+/**
+ * Returns the workspaces of a data directory, without deleted ones. With `holdsCopies`, leaves out those that have no
+ * file.
+ */
+function workspacesOf(root: string, told: Told | null, holdsCopies: boolean): Source[] | SourceResult {
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
-  // Seals are read first: the seals of a workspace that is created meanwhile come after its file. Without a control
-  // database, the directory is not whole: it may hold only some of the files.
-  const isWhole = databaseKind(directory.control) !== "absent" && existsSync(directory.seals);
-  const ids = new Set(isWhole ? namesIn(directory.seals, SEALS_OF) : []);
+  const known = told?.facts?.workspaces;
+  // Seals are read first: the seals of a workspace that is created meanwhile come after its file. Without the log of the
+  // installation, the directory is not whole: it may hold only some of the files.
+  const ids = new Set(told !== null && existsSync(directory.seals) ? namesIn(directory.seals, SEALS_OF) : []);
   for (const id of namesIn(directory.workspaces, /^(.*)\.db$/)) ids.add(id);
-  // The control database also names workspaces whose files are missing.
-  for (const id of known) ids.add(id);
+  // The log of the installation also names workspaces whose files are missing.
+  for (const id of [...(known?.made.keys() ?? []), ...(known?.heads.keys() ?? [])]) ids.add(id);
+  for (const id of known?.deleted ?? []) ids.delete(id);
   if (ids.size === 0) return none("this data directory has no workspaces");
-  const sources = [...ids].sort().map((workspaceId) => {
-    const seals = sealFile(directory, workspaceId);
-    const path = workspaceFile(directory, workspaceId);
-    return { path, workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
+  const sources = [...ids].sort().map((workspaceId): Source => {
+    const head = known?.heads.get(workspaceId);
+    const recorded = head && known ? { head: { ...head, recordedMs: known.recordedMs } } : {};
+    return { ...sourceOf(directory, workspaceId), ...recorded };
   });
   return holdsCopies ? sources.filter(({ path }) => existsSync(path)) : sources;
 }
@@ -170,33 +281,8 @@ const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
 const namesIn = (directory: string, form: RegExp): string[] =>
   readdirSync(directory).flatMap((name) => form.exec(name)?.[1] ?? []);
 
-interface WorkspaceList {
-  /** The workspaces that the control database names. */
-  ids: string[];
-  /** Whether the control database is a copy of one on a server. */
-  isCopy: boolean;
-}
-
-const NO_WORKSPACES: WorkspaceList = { ids: [], isCopy: false };
-
-/** Returns nothing when the control database cannot be read: its own verification says why. */
-async function readControl(root: string, encryptionKey: KeySource): Promise<WorkspaceList> {
-  const { control } = dataDirectory(root);
-  if (databaseKind(control) === "absent") return NO_WORKSPACES;
-  try {
-    using file = await openEvidenceFile(control);
-    using connection = openEvidence(file, control, encryptionKey);
-    const ids = connection
-      .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
-      .map(([bytes]) => decodeText(bytes))
-      .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
-    return { ids, isCopy: locationOf(connection) !== EMBEDDED };
-  } catch (error) {
-    if (error instanceof EncryptionMismatch) throw error;
-    unreadable(control, error);
-    return NO_WORKSPACES;
-  }
-}
+/** Reads where to find the log of the installation: nothing when that, which is no evidence, cannot be read. */
+const pointerIn = (root: string): Pointer | null => orNull(Failure, () => readPointer(dataDirectory(root)));
 
 /**
  * After this many pieces of evidence, garbage is collected. The driver releases a closed file only when its statements
@@ -224,7 +310,7 @@ async function verifySource(
   { agentId, trust, threads, encryptionKey }: EvidenceOptions,
   progress: Progress,
 ): Promise<SourceResult> {
-  const { path, workspaceId, sealFile } = source;
+  const { path, workspaceId, sealFile, head } = source;
   const wanted = agentId === undefined ? {} : { agentId };
   try {
     if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
@@ -233,7 +319,11 @@ async function verifySource(
     if (kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined)) {
       const key = kind === "encrypted" ? encryptionKey() : null;
       const request = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
-      return await verifyWorkspaceFile({ ...request, ...(workspaceId && { workspaceId }) }, sealFile, progress);
+      return await verifyWorkspaceFile(
+        { ...request, ...(workspaceId && { workspaceId }), ...(head && { head }) },
+        sealFile,
+        progress,
+      );
     }
     const { size } = statSync(path);
     if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
@@ -273,7 +363,7 @@ const isReceipt = async (path: string): Promise<boolean> =>
 
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, but its file is missing";
-  const result = tampered(path, "workspace", [{ code: "content_missing", seq: null, id: null, message }]);
+  const result = tampered(path, "workspace", [{ code: "workspace_missing", seq: null, id: null, message }]);
   result.report.workspace_id = workspaceId;
   return result;
 }

@@ -1,8 +1,6 @@
 /** The report of `governd verify` for a person. */
 
-import type { ControlTable } from "../../log/control-effects.ts";
 import { wordsOf } from "../../verify/codes.ts";
-import { ROW_NAMES } from "../../verify/control/control.ts";
 import type { Verdict } from "../../verify/problems.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { ReportedProblem, ReportedRestore, SourceAgent } from "../../verify/report-schema.ts";
@@ -47,8 +45,6 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
       `  explained: a given seal of ${origin} over ${size} events; the restore at event ${seq} names it, and its events from ${seq} on are lost`,
     );
   }
-  if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
-  if (report.window !== undefined) lines.push(windowLine(report.window));
   lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
   if (range !== null) lines.push(...sealLines(report, range));
   if (range !== null || (report.kind === "export" && report.workspace_id !== null))
@@ -58,19 +54,6 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   }
   lines.push(...problemLines(result));
   return lines;
-}
-
-/** Returns how many rows of the control database agree with the logs. */
-function agreement(agreeing: NonNullable<SourceResult["agreeing"]>): string {
-  const { passkeys, ...usual } = agreeing;
-  const shown = { ...usual, ...(passkeys > 0 && { passkeys }) };
-  const counts = Object.entries(shown).map(([table, rows]) => count(rows, ROW_NAMES[table as ControlTable]));
-  return `as the logs say: ${counts.join(", ")}`;
-}
-
-/** `manifest.json` says when a backup was made, and nobody signs it, so the reader judges the time. */
-function windowLine({ since, acts }: NonNullable<SourceResult["report"]["window"]>): string {
-  return `  may be as before them: rows of ${count(acts, "act")} recorded since ${since} (created_at of manifest.json, not signed)`;
 }
 
 /** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */
@@ -117,7 +100,7 @@ const span = (first: number, last: number): string => (first === last ? `${first
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
   switch (verdict) {
     case "verified":
-      return results.every(({ report }) => report.kind === "control" || report.sealed_through !== null)
+      return results.every(({ report }) => report.sealed_through !== null)
         ? "Verified: every hash, link, seal and stored row agrees with the log."
         : "Verified, but unsealed: every hash, link and stored row agrees with the log.";
     case "tampered": {

@@ -1,5 +1,5 @@
 /** The paths in a data directory. No other module composes them. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../../ids.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
@@ -28,18 +28,16 @@ export function dataDirectory(
   const takeLogRight: TakeLogRight = () => tryLock(logLock);
   return {
     root,
-    /** Accounts, workspaces, API keys. */
-    control: join(root, "control.db"),
-    /** The shared counter that tells processes that `control` changed. */
-    generation: join(root, "control.generation"),
+    /** Which log is that of the installation. */
+    pointer: join(root, "installation.json"),
+    /** The shared counter that tells processes that keys, members, accounts or sinks changed. */
+    generation: join(root, "changes.counter"),
     /** Held by the running daemon. */
     lock: join(root, "daemon.lock"),
     /** The name that the last daemon had among the nodes of a libSQL server. */
     node: join(root, "node.id"),
-    /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
-    controlLock: join(root, "control.lock"),
-    /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */
-    actsLock: join(root, "acts.lock"),
+    /** Held by the process that makes or deletes a workspace. */
+    workspacesLock: join(root, "workspaces.lock"),
     /** Held by the process that may copy write-ahead logs back (`src/store/log-right.ts`). */
     logLock,
     /** A command's request to the running daemon to empty the write-ahead logs of workspaces. */
@@ -85,13 +83,18 @@ export const foldersOf = ({ workspaces, seals, keys, tls }: DataDirectory): stri
 export const workspaceFile = (directory: DataDirectory, workspaceId: string): string =>
   join(directory.workspaces, `${workspaceId}${DATABASE_SUFFIX}`);
 
-/** Returns the ids of the workspaces whose databases exist, in no order. @throws when their directory is missing */
+/** Returns the ids of the workspaces whose databases exist, in no order. */
 export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
-  return readdirSync(workspaces)
+  const names = existsSync(workspaces) ? readdirSync(workspaces) : [];
+  return names
     .filter((name) => name.endsWith(DATABASE_SUFFIX))
     .map((name) => name.slice(0, -DATABASE_SUFFIX.length))
     .filter((id) => isId("ws", id));
 }
+
+/** Returns the path of the receipts of a workspace's anchors. */
+export const anchorFile = ({ anchors }: Pick<DataDirectory, "anchors">, workspaceId: string): string =>
+  join(anchors, `${workspaceId}.json`);
 
 /** Returns the path of a workspace's seal file, which is append-only. */
 export const sealFile = (directory: DataDirectory, workspaceId: string): string =>

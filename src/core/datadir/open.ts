@@ -78,9 +78,9 @@ export function existingDataDirectory(
   const directory = dataDirectory(root, key, server);
   refuseUnfinished(directory);
   try {
-    statSync(directory.control);
+    statSync(directory.pointer);
   } catch (error) {
-    const found = `There is no governd data directory at ${root} (${basename(directory.control)}: ${systemReason(error)}).`;
+    const found = `There is no governd data directory at ${root} (${basename(directory.pointer)}: ${systemReason(error)}).`;
     const advice = "Name another one with --data-dir, or create one: governd workspace create --name NAME";
     throw new Failure("data_directory_unusable", `${found} ${advice}`, { cause: error });
   }

@@ -5,11 +5,19 @@
 import type { JsonObject } from "../../json.ts";
 import type { EffectFacts } from "../../log/effects.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { boundDigest, type Cells, ROW_TABLES, type RowChange, type RowTable } from "../../log/row-effects.ts";
+import {
+  boundDigest,
+  type Cells,
+  ROW_TABLES,
+  type RowChange,
+  type RowTable,
+  type RowTableName,
+} from "../../log/row-effects.ts";
 import type { EffectKind } from "../../operation-facts.ts";
 import type { Freshness } from "../../screen/retention.ts";
 import { workspacePoliciesOf } from "../../screen/workspace-policies.ts";
 import { after, type MaybePromise, type Transaction } from "../../store/transaction.ts";
+import { type HeadChanges, storeHeads } from "../heads/stored.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
@@ -28,9 +36,12 @@ interface Contents {
   add_config: { content: NewConfig };
   /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
-  /** `contents`: the bound columns of the changed row, with their salt; null when they do not change. */
-  rows: { changes: readonly RowChange[]; contents: Cells | null };
+  heads: { changes: HeadChanges };
+  rows: { changes: readonly RowChange[]; contents: BoundContents };
 }
+
+/** The bound columns of the row of a table that an event changes, with their salt. */
+export type BoundContents = Partial<Readonly<Record<RowTableName, Cells>>>;
 
 /** An effect of one kind, with its contents. */
 type EffectOf<K extends EffectKind> = { kind: K } & EffectFacts[K] & (K extends keyof Contents ? Contents[K] : unknown);
@@ -117,6 +128,9 @@ async function applyOther(
     case "prune":
       requireCount(await prune(tx, effect.beforeSeq), effect.events);
       return undefined;
+    case "heads":
+      await storeHeads(tx, effect.changes);
+      return undefined;
     case "rows":
       await applyRows(tx, effect.changes, effect.contents);
       return undefined;
@@ -141,18 +155,23 @@ async function applyRestore(
 
 /**
  * Applies the changes of one event.
- * @param contents the bound columns and their salt, for the change that states their digest
+ * @param contents of the rows of which the changes state a digest
  * @throws when a change does not fit the stored rows, or the contents are not those of the digest, since the event
  * would be false
  */
-export async function applyRows(tx: Transaction, changes: readonly RowChange[], contents: Cells | null): Promise<void> {
+export async function applyRows(
+  tx: Transaction,
+  changes: readonly RowChange[],
+  contents: BoundContents,
+): Promise<void> {
   for (const change of changes) {
     const { table, kind, key, digest } = change;
     const facts: RowTable = ROW_TABLES[table];
-    if (digest !== undefined && boundDigest(facts, contents ?? {}) !== digest) {
+    const own = contents[table] ?? {};
+    if (digest !== undefined && boundDigest(facts, own) !== digest) {
       throw new Error(`the contents of ${table} are not those that the event states`);
     }
-    const columns = digest === undefined ? change.columns : { ...change.columns, ...contents };
+    const columns = digest === undefined ? change.columns : { ...change.columns, ...own };
     if ((await applyRow(tx, facts, { ...change, columns })) !== 1) {
       throw new Error(`a row of ${table} does not fit the change ${kind} of ${key}`);
     }

@@ -1,15 +1,16 @@
 /**
  * Prunes the log. Events before a position are deleted; their hashes stay in the tiles of the tree. Events on which
  * something else depends are kept: the first event of each chain and its last one before the position, all events that
- * a stored entry, config, checkpoint or key names, all events that state rows, each agent's
+ * a stored entry, config, checkpoint or key names, all events that state rows or heads, each agent's
  * newest suspension or resumption, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
 import schema from "../../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
 import type { JsonObject } from "../../json.ts";
+import { RAISE_VOCABULARY } from "../../log/event.ts";
 import { LOG_RESTORE } from "../../log/seal.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
-import { CONTROL_EVENT_NAMES, type EventName, namesWithEffect } from "../../operations.ts";
+import { type EventName, namesWithEffect } from "../../operations.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { SWITCHED } from "./suspension.ts";
@@ -56,7 +57,7 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
   return end - (end % TILE_WIDTH);
 }
 
-const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES, ...namesWithEffect("rows")]
+const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, RAISE_VOCABULARY, ...namesWithEffect("rows", "heads")]
   .map((name) => `'${name}'`)
   .join(", ");
 
@@ -70,7 +71,7 @@ const KEPT = `(SELECT 0
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
   UNION SELECT max(seq) FROM events WHERE ${SWITCHED} GROUP BY agent_id
-  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN (${KEPT_OPERATIONS}))`;
+  UNION SELECT seq FROM events WHERE agent_id IS NULL AND result = 'ok' AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** SQL: the events that a pruning deletes. The position is the only parameter. */
 const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN ${KEPT}`;

@@ -9,7 +9,7 @@ import { Problem, within } from "../../problem.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import { type LongText, wholeText } from "../long-text.ts";
 import type { AgentState } from "../rows/agents.ts";
-import type { PartResult, Reply, Retry } from "./contract.ts";
+import type { PartResult, Principal, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Recorder } from "./recorder.ts";
@@ -20,6 +20,7 @@ import type { Transactions } from "./transactions.ts";
 /** A composite operation that waits for its turn. */
 export interface CompositeJob {
   operation: CompositeName;
+  rightOf?: Principal;
   retry?: Retry;
   parts: readonly Job[];
   atomic: boolean;

@@ -9,6 +9,7 @@ import { LOG_RESTORE, parseSeal, type Seal, sealedWorkspace } from "../../log/se
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
+import type { WorkspaceHead } from "../heads/tree.ts";
 import { newestSeal, sealOfSize } from "../rows/seals.ts";
 import { treeRoot } from "../rows/tree.ts";
 import { holdsSeal, lastFiledSeal } from "../seals/seal-file.ts";
@@ -128,6 +129,16 @@ function lastSealOf(sealFile: string): Seal | null {
 /** Returns when the newest event was recorded, ms since the Unix epoch. */
 export function headMs(connection: Connection): number {
   return Date.parse(connection.value<string>("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1") ?? "");
+}
+
+/**
+ * Reports whether the log continues from a recorded head: it has that event, or declares a restore to before it that was
+ * made after the head was recorded.
+ */
+export function continuesHead(connection: Connection, { size, hash }: WorkspaceHead, recordedMs: number): boolean {
+  if (hashOf(connection, size - 1) === hash) return true;
+  const restore = newestRestore(connection);
+  return restore !== null && restore.seq < size && restore.timestampMs >= recordedMs;
 }
 
 /** Returns the hash of an event. The hash of a pruned event is read from the tree. */

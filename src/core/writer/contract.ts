@@ -5,12 +5,13 @@
 import { type AgentLimit, isWithin } from "../../agent-id.ts";
 import type { JsonObject } from "../../json.ts";
 import { type AuditResult, SYSTEM } from "../../log/event.ts";
-import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
-import type { AccountEventName, EventName, OperationInputs, OperationName } from "../../operations.ts";
+import type { AuditScope, ExportFormat, Page, Role, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
+import type { EventName, INSTALLATION_HEADS, OperationInputs, OperationName } from "../../operations.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import type { Freshness } from "../../screen/retention.ts";
 import type { TrailFilter } from "../../trail-filter.ts";
-import type { LongText } from "../long-text.ts";
+import type { HeadChanges } from "../heads/stored.ts";
+import { type LongText, wholeText } from "../long-text.ts";
 import type { RetryId } from "../rows/answers.ts";
 
 export type { AuditResult } from "../../log/event.ts";
@@ -23,6 +24,14 @@ export interface Principal {
   scope: Scope;
   /** The agents that the key is limited to, or the one that the request names; null means every agent. */
   agents: AgentLimit;
+  /** The networks that the key is limited to; absent when it works from everywhere. */
+  networks?: readonly string[];
+  /** Set for a member: the role by which the request is allowed. */
+  role?: Role;
+  /** Set for a person with a session. Every event of the person states it. */
+  authorisedBy?: AuthorisedBy;
+  /** Set for a member with a second factor. */
+  hasSecondFactor?: true;
   /** Set for a person with a session, whose views are recorded (`views.ts`). */
   person?: true;
   /** Set for a workload: its identity at its issuer. */
@@ -39,11 +48,22 @@ export const systemPrincipal = (workspaceId: string): Principal => ({
   agents: null,
 });
 
+/** The session in which a person acts, and the second factor with which it began; null without one. */
+export type AuthorisedBy = Readonly<{
+  session_id: string;
+  second_factor: "totp" | "recovery_code" | "passkey" | null;
+  /** RFC 3339. */
+  second_factor_at: string | null;
+}>;
+
 /** Who a workload is at its issuer. */
 type Workload = Readonly<{ issuer: string; subject: string }>;
 
 /** Reports whether the principal is an API key. */
 export const isOfKey = ({ actor }: Principal): boolean => actor.startsWith("key_");
+
+/** Reports whether a row of the workspace gives the principal its right: that of a key, or of a member. */
+export const hasRow = (principal: Principal): boolean => isOfKey(principal) || principal.role !== undefined;
 
 /** Reports whether the principal is a signed-in person. */
 export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
@@ -63,25 +83,27 @@ export function limitedTo(principal: Principal, agentId: string): Principal {
   return { ...principal, agents: [agentId] };
 }
 
-/** An event of the workspace itself (no agent), whose effect is in the control database. */
+/** An event of the workspace itself (no agent) that no client requests, or of its first key. */
 export interface WorkspaceEvent {
-  /**
-   * Its random part is that of the recorded event's id, by which the event is found; a new one by default. Its position
-   * is not known before.
-   */
-  id?: string;
-  operation: AccountEventName | "account.link" | "account.require_issuer";
+  operation:
+    | "account.sign_in"
+    | "installation.add_workspace"
+    | "installation.delete_workspace"
+    | "key.create"
+    | typeof INSTALLATION_HEADS;
   /** `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody is authenticated. */
   actor: string;
   /** `ok` when absent. */
   result?: "denied";
   details: JsonObject;
+  /** The session of the person who acts. */
+  authorisedBy?: AuthorisedBy;
+  /** Of {@link INSTALLATION_HEADS}: how the stored heads change. Its details follow from them. */
+  heads?: HeadChanges;
 }
 
 /** The origin of a request. The details of its event include it. */
 export interface Via {
-  /** The workload that makes the request. */
-  workload?: Workload;
   /** The name that the client program gives itself. */
   client?: string;
   /** The trace that the request belongs to (`traceparent`, W3C Trace Context). */
@@ -224,6 +246,13 @@ export interface PartResult {
 /** The bytes of a streamed body. */
 export type Bytes = ReadableStream<Uint8Array>;
 
+/** Returns the body of an answer. @throws {Problem} when the operation was refused */
+export function jsonOf<T>(answer: Answer<unknown>): T {
+  if (answer.kind === "problem") throw new Problem(answer.code, answer.detail);
+  if (answer.kind !== "json") throw new Error("it is answered in JSON");
+  return JSON.parse(wholeText(answer.body)) as T;
+}
+
 /** Returns the reply to an operation without an event. */
 export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => ({ answer, auditId: null });
 
@@ -242,3 +271,6 @@ export const refusal = ({ code, message, options: { param } }: Problem): Reply<n
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>>;
 }
+
+/** A position before every event, so that the workspace's thread brings its file up to date and asks for a lookup. */
+export const NOT_LOOKED = -2;

@@ -16,6 +16,8 @@ export interface Engine {
    * Null for an engine that needs no preparation.
    */
   readonly begin: (() => MaybePromise<boolean>) | null;
+  /** Says that another node may have written: the next {@link begin} asks the server. */
+  doubt?(): void;
   /**
    * Commits the open transaction, which began after the event `expected`. Unless it returns `committed`, the caller
    * must roll back.

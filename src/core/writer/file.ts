@@ -3,8 +3,9 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import foundation from "../../../sql/workspace/001-foundation.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
-import { AUDIT_FORMAT, GENESIS } from "../../log/event.ts";
+import { AUDIT_FORMAT, GENESIS, VOCABULARY } from "../../log/event.ts";
 import { fingerprintOf, formatVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { rowChanges } from "../../log/row-effects.ts";
 import { NO_WORKSPACE_POLICIES } from "../../screen/workspace-policies.ts";
 import { type Connection, checked, openConnection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
@@ -12,6 +13,7 @@ import { NEVER, type TakeLogRight } from "../../store/log-right.ts";
 import { type Migration, newestSchema, openMigrated, schemaVersion } from "../../store/migrate.ts";
 import { syncDirectory } from "../../store/sync.ts";
 import { freshState } from "../rows/agents.ts";
+import { applyRows } from "../rows/apply.ts";
 import { insertSealingKey } from "../rows/seals.ts";
 import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
@@ -27,6 +29,8 @@ interface Genesis {
   workspaceId: string;
   name: string;
   actor: string;
+  /** The account that owns it; by default none yet. */
+  owner?: string | null;
   /** The sealing key of the workspace. Its name is the origin of the seals: `<host>/<workspace id>`. */
   sealKey: VerifierKey;
 }
@@ -35,7 +39,7 @@ interface Genesis {
  * Opens a workspace for writing, migrates its schema, and checks the end of its log.
  * @throws {MissingWorkspace} when there is no such file (SQLite would create an empty one)
  * @throws {DamagedWorkspace} when the file holds no workspace, or its log does not end with its head
- * @throws {UnknownSchema} {MigrationFailed} the file is then unchanged
+ * @throws {NewerWorkspace} {UnknownSchema} {MigrationFailed} the file is then unchanged
  */
 export function openWorkspaceFile(
   path: string,
@@ -71,6 +75,29 @@ export function openWorkspaceReader(
   });
 }
 
+/** Returns the genesis event, which states the first rows. */
+function firstEvent({ workspaceId, name, actor, owner = null, sealKey }: Genesis, clock: Clock, random: RandomPool) {
+  return {
+    id: new IdSource(clock, random).event(0),
+    seq: 0,
+    workspace_id: workspaceId,
+    timestamp: new Date(clock()).toISOString(),
+    actor,
+    operation: GENESIS,
+    result: "ok",
+    blocked_by: null,
+    details: {
+      format: AUDIT_FORMAT,
+      name,
+      origin: sealKey.name,
+      owner,
+      signing_key: fingerprintOf(sealKey.publicKey),
+      vocabulary: VOCABULARY,
+      workspace_id: workspaceId,
+    },
+  } as const;
+}
+
 /** Creates a workspace's file with its genesis event, durably. Fails when the file holds a workspace already. */
 export async function createWorkspaceFile(
   path: string,
@@ -83,25 +110,13 @@ export async function createWorkspaceFile(
   const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight });
   try {
     connection.exec("BEGIN IMMEDIATE");
-    const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), {
-      id: new IdSource(clock, random).event(0),
-      seq: 0,
-      workspace_id: genesis.workspaceId,
-      timestamp: new Date(clock()).toISOString(),
-      actor: genesis.actor,
-      operation: GENESIS,
-      result: "ok",
-      blocked_by: null,
-      details: {
-        format: AUDIT_FORMAT,
-        name: genesis.name,
-        origin: genesis.sealKey.name,
-        signing_key: fingerprintOf(genesis.sealKey.publicKey),
-        workspace_id: genesis.workspaceId,
-      },
-    });
-    const head = "INSERT INTO head (one, workspace_id, format, seq, hash) VALUES (1, ?, ?, 0, ?)";
-    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, hash]);
+    const event = firstEvent(genesis, clock, random);
+    const { agentSeq, hash } = await appendEvent(
+      ...([connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), event] as const),
+    );
+    await applyRows(connection, rowChanges(event, event.details) ?? [], {});
+    const head = "INSERT INTO head (one, workspace_id, format, vocabulary, seq, hash) VALUES (1, ?, ?, ?, 0, ?)";
+    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, VOCABULARY, hash]);
     const chain =
       "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)";
     connection.run(chain, [agentSeq, hash]);

@@ -1,7 +1,8 @@
 /** Reads the head of a workspace's log, and checks that the log ends with it. */
+import { VOCABULARY } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import type { Connection } from "../../store/connection.ts";
-import { DamagedWorkspace } from "./storage-failure.ts";
+import { DamagedWorkspace, NewerWorkspace } from "./storage-failure.ts";
 
 /** The newest event of a log. */
 export interface Head {
@@ -9,11 +10,17 @@ export interface Head {
   hash: string;
 }
 
-/** @throws {DamagedWorkspace} when the file holds no workspace */
+/**
+ * @throws {DamagedWorkspace} when the file holds no workspace
+ * @throws {NewerWorkspace} when its log announces a greater vocabulary than this program knows
+ */
 export function readHead(connection: Connection): Head & { workspaceId: string } {
-  const row = connection.get<[string, number, string]>("SELECT workspace_id, seq, hash FROM head WHERE one = 1");
+  const sql = "SELECT workspace_id, seq, hash, vocabulary FROM head WHERE one = 1";
+  const row = connection.get<[string, number, string, number]>(sql);
   if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
-  return { workspaceId: row[0], seq: row[1], hash: row[2] };
+  const [workspaceId, seq, hash, vocabulary] = row;
+  if (vocabulary > VOCABULARY) throw new NewerWorkspace(vocabulary, VOCABULARY);
+  return { workspaceId, seq, hash };
 }
 
 /** The number of events at the end of the log whose hashes are verified. */

@@ -1,12 +1,13 @@
 /** An operation that waits for the writer. */
 import type { JsonObject } from "../../json.ts";
-import type { EventName } from "../../operations.ts";
+import type { EventName, RowsOperation } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
+import { headsAfter } from "../heads/stored.ts";
 import type { AgentDirectory } from "../rows/agents.ts";
 import type { Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
-import { answered, type Context, type Outcome } from "./operation.ts";
+import { answered, type Context, changedRows, done, type Outcome } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
@@ -19,13 +20,13 @@ export interface Job {
   principal: Principal;
   /** Returns what the event records of the origin of the request (`Via`), under the policies in force for the agent. */
   via?: (policies: PolicySettings) => JsonObject;
-  /** The id with the random part of the event's, and another position; a new one by default. */
-  draftId?: string;
   /**
    * Set when its answer was looked up before the transaction, in a file that may have been out of date: see
    * `OperationRequest`.
    */
   lookedAt?: number;
+  /** Set when a row gives the right to the request. It must still be as it was when the request was authenticated. */
+  rightOf?: Principal;
   /** Set for a request whose answer is stored. The job does not run when a stored answer exists already. */
   retry?: Retry;
   /**
@@ -60,15 +61,27 @@ export class OutOfDate extends Problem {
 }
 
 /** There is nothing to change, so nothing is recorded. The message is the body of the answer, JSON. */
-export class NothingChanged extends Error {}
+export class NothingChanged extends Error {
+  constructor(body = done({ auditId: null })) {
+    super(body);
+  }
+}
 
-/** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
-export function recordingJob(workspaceId: string, { id, operation, actor, result, details }: WorkspaceEvent): Job {
-  const principal: Principal = { actor, workspaceId, scope: "full", agents: null };
+/** Returns the job that appends an event to the workspace's own chain, and changes what it states of rows and heads. */
+export function recordingJob(workspaceId: string, event: WorkspaceEvent): Job {
+  const { operation, actor, result, details, heads, authorisedBy } = event;
+  const principal: Principal = {
+    ...{ actor, workspaceId, scope: "full", agents: null },
+    ...(authorisedBy && { authorisedBy }),
+  };
   return {
     operation,
     principal,
-    ...(id === undefined ? {} : { draftId: id }),
-    run: async () => answered(null, details, "{}", result === undefined ? {} : { result }),
+    async run(reader, context) {
+      if (result !== undefined) return answered(null, details, "{}", { result });
+      if (heads === undefined) return changedRows(operation as RowsOperation, context, details, "{}");
+      const facts = await headsAfter(reader, heads, context.pause);
+      return answered(null, { ...facts }, "{}", { effect: { kind: "heads", ...facts, changes: heads } });
+    },
   };
 }

@@ -4,10 +4,10 @@
  * every change is audited.
  */
 
-import type { IdSource } from "../../ids.ts";
+import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditResult } from "../../log/event.ts";
-import { type Cells, rowChanges } from "../../log/row-effects.ts";
+import { rowChanges } from "../../log/row-effects.ts";
 import type { VersionCondition } from "../../operation-facts.ts";
 import type {
   CompositeName,
@@ -22,12 +22,11 @@ import type {
 import type { ProblemCode } from "../../problem.ts";
 import type { Refused } from "../../screen/decide.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
-import type { Connection } from "../../store/connection.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import type { Items } from "../lists.ts";
 import type { Around, LongText } from "../long-text.ts";
 import type { AgentDirectory, AgentState } from "../rows/agents.ts";
-import { type Effect, NO_EFFECT } from "../rows/apply.ts";
+import { type BoundContents, type Effect, NO_EFFECT } from "../rows/apply.ts";
 import { findCheckpoint } from "../rows/checkpoints.ts";
 import type { Versions } from "../rows/events.ts";
 import type { StoredSeal } from "../rows/seals.ts";
@@ -48,6 +47,7 @@ export interface Context {
   /** The id of the operation's event. */
   readonly auditId: string;
   readonly ids: IdSource;
+  readonly random: RandomPool;
   /** Returns the salt of a new digest, hex. */
   newSalt(): string;
   readonly site: Site;
@@ -141,8 +141,6 @@ export interface LookContext {
   readonly indexes: SearchIndexes;
   /** The known ids of events, for this connection. */
   readonly versions: Versions;
-  /** Opens the control database for reading; null in a program without one. */
-  readonly openControl: (() => Connection) | null;
   /** Makes vectors of queries with the external model; null without one. */
   readonly queryEmbedder: QueryEmbedder | null;
 }
@@ -279,20 +277,23 @@ export function answered(
   return outcome;
 }
 
+/** Returns the body of an answer that has only the id of the event; null when nothing was recorded. */
+export const done = ({ auditId }: { auditId: string | null }): string => JSON.stringify({ audit_id: auditId });
+
 /**
  * Returns the outcome of a successful operation whose event states rows of the workspace (row-effects.ts), with a JSON
  * body.
- * @param contents the bound columns and their salt, if the details state their digest
+ * @param contents of the rows of which the details state a digest
  * @throws when the details do not have the operation's form
  */
 export function changedRows(
   operation: RowsOperation,
-  { seq, principal, timestamp }: Pick<Context, "seq" | "principal" | "timestamp">,
+  { seq, timestamp, workspaceId }: Pick<Context, "seq" | "timestamp" | "workspaceId">,
   details: JsonObject,
   body: LongText,
-  { contents = null, status }: { contents?: Cells | null; status?: number } = {},
+  { contents = {}, status }: { contents?: BoundContents; status?: number } = {},
 ): Outcome<JsonAnswer> {
-  const changes = rowChanges({ operation, seq, actor: principal.actor, timestamp }, details);
+  const changes = rowChanges({ operation, seq, timestamp, workspace_id: workspaceId }, details);
   if (changes === null) throw new Error(`the details of ${operation} do not have its form`);
   return answered(null, details, body, {
     effect: { kind: "rows", changes, contents },

@@ -14,7 +14,7 @@ import type { MaybePromise } from "../../store/transaction.ts";
 import { insertSealingKey } from "../rows/seals.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { type CompositeJob, performComposite } from "./composite.ts";
-import { problem, type Reply } from "./contract.ts";
+import { NOT_LOOKED, type Principal, problem, type Reply, refusal } from "./contract.ts";
 import { type Engine, embeddedEngine } from "./engine.ts";
 import type { Head } from "./head.ts";
 import { type Job, JobFailed, type Preparation } from "./job.ts";
@@ -116,6 +116,7 @@ export class WorkspaceWriter {
    * @param onCommitted called with the replies if they may be sent before this returns
    */
   async perform(jobs: readonly AnyJob[], onCommitted?: OnReplies): Promise<Reply[]> {
+    if (jobs.some((job) => "lookedAt" in job && job.lookedAt === NOT_LOOKED)) this.#log.doubt();
     try {
       return await this.#performTogether(jobs, onCommitted);
     } catch (error) {
@@ -155,12 +156,20 @@ export class WorkspaceWriter {
   }
 
   #performOne(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
-    const { retry } = job;
+    const { retry, rightOf } = job;
+    const refused = rightOf === undefined ? null : this.#refusalOf(rightOf);
+    if (refused !== null) return refused;
     if (retry === undefined) return this.#performNow(job, made);
     const { nowMs } = this.#log;
     const most = this.options.answerBytes?.() ?? 0;
     const place = { nowMs, most, seq: () => this.#log.head.seq };
     return once(this.connection, retry, place, () => this.#performNow(job, made));
+  }
+
+  /** Returns the refusal of a request whose right has changed since it was authenticated; null when it has not. */
+  #refusalOf(principal: Principal): Reply | null {
+    const problem = this.#log.rights.problemOf(principal, this.#log.nowMs);
+    return problem && refusal(problem);
   }
 
   #performNow(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {

@@ -2,7 +2,7 @@
  * Runs one operation within the open transaction: applies its effect and appends its event. No other code does either,
  * so every change is audited.
  */
-import { type IdSource, movedTo, type RandomPool } from "../../ids.ts";
+import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { VIEW } from "../../operations.ts";
@@ -114,7 +114,7 @@ export class Recorder {
   }
 
   /** Returns the context of the next job to be recorded. */
-  contextOf({ principal, draftId }: Pick<Job, "principal" | "draftId">): Context {
+  contextOf({ principal }: Pick<Job, "principal">): Context {
     const seq = this.log.head.seq + 1;
     return {
       workspaceId: this.log.workspaceId,
@@ -122,8 +122,9 @@ export class Recorder {
       nowMs: this.log.nowMs,
       timestamp: this.log.timestamp,
       seq,
-      auditId: draftId === undefined ? this.options.ids.event(seq) : movedTo(draftId, seq),
+      auditId: this.options.ids.event(seq),
       ids: this.options.ids,
+      random: this.options.random,
       newSalt: this.options.newSalt,
       site: this.options.site(),
       agents: this.log.agents,
@@ -171,7 +172,7 @@ export class Recorder {
       this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
       const { effect } = outcome;
       if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
-      if (effect.kind === "rows") for (const { table } of effect.changes) this.log.changed.add(table);
+      if (effect.kind === "rows") this.log.noteRows(effect.changes.map(({ table }) => table));
       const reply = replyOf(context, outcome);
       return outcome.sealed === true ? this.#sealBefore(context.seq + 1).then(() => reply) : reply;
     });
@@ -179,11 +180,20 @@ export class Recorder {
 
   /**
    * Returns the details of an event. Those about an agent, even one without events, state the workspace policies that were in force;
-   * so do those of which a policy keeps a text out.
+   * so do those of which a policy keeps a text out. Who acts is stated besides its id, for a workload and for a person.
    */
-  #detailsOf({ via }: Job, { agentId, workspacePolicies, policies }: AgentState, { details }: Outcome): JsonObject {
-    if (via === undefined && workspacePolicies.version === null) return details;
-    const all: JsonObject = { ...details, ...via?.(policies) };
+  #detailsOf(
+    { via, principal: { workload, authorisedBy } }: Job,
+    { agentId, workspacePolicies, policies }: AgentState,
+    { details }: Outcome,
+  ): JsonObject {
+    const isPlain = via === undefined && workload === undefined && authorisedBy === undefined;
+    if (isPlain && workspacePolicies.version === null) return details;
+    const all: JsonObject = {
+      ...{ ...details, ...via?.(policies) },
+      ...(workload && { workload: { ...workload } }),
+      ...(authorisedBy && { authorised_by: { ...authorisedBy } }),
+    };
     const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;
     if (isAffected && workspacePolicies.version !== null)
       all.policies_version = showPoliciesVersion(workspacePolicies.version);

@@ -15,6 +15,15 @@ export class ReplacedWorkspace extends DamagedWorkspace {
   override readonly name: string = "ReplacedWorkspace";
 }
 
+/** The log announces a greater vocabulary than this program knows. The file is unchanged, and must not be written. */
+export class NewerWorkspace extends DamagedWorkspace {
+  override readonly name: string = "NewerWorkspace";
+
+  constructor(found: number, known: number) {
+    super(`a newer governd wrote the log (vocabulary ${found}, this one knows ${known}): use the newer governd`);
+  }
+}
+
 /** The message for a file that is not an older one but a mixture of two. */
 export const OVERWRITTEN =
   "the file or its write-ahead log was overwritten while it was open: move them away, and rename the newest file, or one that `governd restore` made, to its place";
@@ -65,6 +74,7 @@ export type StorageTrouble =
   | "disk_failing"
   | "damaged"
   | "replaced"
+  | "newer"
   | "missing"
   | "encryption"
   | "unreachable";
@@ -74,6 +84,7 @@ export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
   if (error instanceof Unreachable || error instanceof NotCommitted) return "unreachable";
   if (error instanceof ReplacedWorkspace) return "replaced";
+  if (error instanceof NewerWorkspace) return "newer";
   if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
   const code = sqliteCode(error);
   if (/^SQLITE_(BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code)) return null;
@@ -103,6 +114,9 @@ export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|
 /** The message for clients of a replaced workspace. */
 export const REPLACED =
   "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
+/** The message for clients of a workspace that a newer governd wrote. */
+export const NEWER =
+  "The workspace was written by a newer governd than this one; nothing was changed. The server's log says what to do.";
 export const SERVER_UNREACHABLE =
   "The libSQL server that has the workspaces cannot be reached just now; nothing was changed. Try again shortly.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";

@@ -7,6 +7,7 @@ import { type RowTableName, rowTables } from "../../log/row-effects.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Steps } from "../../store/steps.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
+import { ActingRights } from "../rows/access/acting.ts";
 import { type AgentChange, AgentDirectory, type AgentState } from "../rows/agents.ts";
 import { Versions } from "../rows/events.ts";
 import { NewestLeaves, storeTiles } from "../rows/tree.ts";
@@ -37,6 +38,7 @@ const MOST_RACES = 20;
 
 export class Transactions {
   readonly agents: AgentDirectory;
+  readonly rights: ActingRights;
   readonly versions: Versions;
   /**
    * The time of the transaction, ms and as text for events. All its operations share it, so that they agree on what has
@@ -65,6 +67,7 @@ export class Transactions {
     private readonly options: TransactionOptions,
   ) {
     this.agents = new AgentDirectory(connection);
+    this.rights = new ActingRights(connection);
     this.versions = new Versions(connection);
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
     if (options.engine.begin !== null) this.#refreshedTo = this.#head.seq;
@@ -86,11 +89,22 @@ export class Transactions {
     return true;
   }
 
+  /** Has the next transaction bring the file up to date with a server, since another node may have written. */
+  doubt(): void {
+    this.options.engine.doubt?.();
+  }
+
   /** Updates the cached state after an event was appended to the log and to an agent's chain. */
   advance(agent: AgentState, change: AgentChange | undefined, agentSeq: number, head: Head): void {
     this.agents.advance(agent, change, agentSeq, head.hash);
     this.#leaves.add(head.seq, head.hash);
     this.#head = head;
+  }
+
+  /** Notes that rows of these tables were changed in the transaction, or may have been by others. */
+  noteRows(tables: readonly RowTableName[]): void {
+    for (const table of tables) this.changed.add(table);
+    this.rights.clear();
   }
 
   /**
@@ -104,6 +118,7 @@ export class Transactions {
     const done = await work(() => {
       this.connection.exec("ROLLBACK TO undoable");
       agents.putBack();
+      this.rights.clear();
       this.#leaves.forget();
       this.versions.forget();
       this.#head = head;
@@ -248,6 +263,7 @@ export class Transactions {
     if (this.#dataVersion !== -1) this.#noteOthers();
     this.#dataVersion = version;
     this.agents.clear();
+    this.rights.clear();
     this.#leaves.forget();
     this.versions.forget();
     const { seq, hash } = readHead(this.connection);
@@ -257,7 +273,7 @@ export class Transactions {
   /** Others have written to the file. */
   #noteOthers(): void {
     this.#dataVersion = -1;
-    for (const [table] of rowTables) this.changed.add(table);
+    this.noteRows(rowTables.map(([table]) => table));
   }
 
   async #writeHeads(before: Head): Promise<void> {
@@ -276,6 +292,7 @@ export class Transactions {
     this.options.sealer?.abandoned();
     this.changed.clear();
     this.agents.clear();
+    this.rights.clear();
     this.#leaves.forget();
     this.versions.forget();
     this.#head = before;

@@ -1,7 +1,7 @@
 /**
  * Records what people look at in the dashboard. Looking is not an activity of an agent, and one look takes many
  * requests. So the first request appends one event to the workspace's own chain, which covers what the same person
- * looks at of the same agent within the next minutes. Each stored value that is shown has its own event.
+ * looks at of the same agent within the next minutes, in the same session, which the event states. Each stored value that is shown has its own event.
  */
 import { positionOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
@@ -35,7 +35,10 @@ export function viewOf({ operation, principal, retry }: Job, { agent, result, ef
     ...(entry !== undefined && { entry }),
     ...(details.checkpoint_id !== undefined && { checkpoint_id: details.checkpoint_id }),
   };
-  return { name: JSON.stringify([principal.actor, shown]), details: { ...shown, operation } } satisfies View;
+  return {
+    name: JSON.stringify([principal.actor, principal.authorisedBy?.session_id ?? null, shown]),
+    details: { ...shown, operation },
+  } satisfies View;
 }
 
 /** The views that have not ended. */

@@ -1,13 +1,13 @@
 /**
  * One of several nodes on a libSQL server. It forwards requests to the node that serves their workspace, answers
- * forwarded requests of other nodes, and keeps its copy of the control database no older than a second.
+ * forwarded requests of other nodes, and keeps its copy of the file of the installation no older than a second.
  */
 
 import { Unreachable } from "../../core/writer/storage-failure.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
-import { findInstallation, findWorkspace } from "../../ops/directory/workspaces.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
+import { findWorkspace } from "../../ops/directory/workspaces.ts";
 import { repeat, type Timer } from "../../timer.ts";
-import { CACHE_MS, type SharedControl } from "../control/shared.ts";
+import { CACHE_MS, type Coordination } from "../nodes/coordination.ts";
 import {
   ALIVE_PATH,
   asSent,
@@ -21,13 +21,15 @@ import {
 import type { NodeIdentity } from "./identity.ts";
 import { Places } from "./locations.ts";
 
-/** How often the copy of the control database is refreshed, ms. */
+/** How often the copy of the file of the installation is refreshed, ms. */
 const POLL_MS = 400;
 
 interface ClusterParts {
-  control: ControlDatabase;
-  shared: SharedControl;
+  installation: Installation;
+  nodes: Coordination;
   identity: NodeIdentity;
+  /** Brings the copy of the file of the installation up to date: accounts and sessions. */
+  refreshInstallation(): Promise<void>;
   /** Returns the workspace of a request's credentials; null when they are not valid, or not for a single workspace. */
   workspaceOf(request: Request): Promise<string | null>;
   /** The most requests that are forwarded to other nodes at the same time. */
@@ -55,16 +57,16 @@ export class Cluster implements AsyncDisposable {
   readonly #places: Places;
   readonly #client: NodeClient;
   readonly #endPolling: () => void;
-  /** Until when the copy of the control database may be used, ms of the monotonic clock. */
+  /** Until when the copy of the file of the installation, and what is cached, may be used, ms of the monotonic clock. */
   #freshUntilMs: number;
   #refreshing: Promise<void> | null = null;
 
   constructor(private readonly parts: ClusterParts) {
-    const { shared, identity, mostForwarded, monotonicMs, timer, onError } = parts;
+    const { nodes, identity, mostForwarded, monotonicMs, timer, onError } = parts;
     this.#client = new NodeClient(identity, mostForwarded);
-    this.#places = new Places({ leases: shared.leases, monotonicMs, timer, onError });
+    this.#places = new Places({ leases: nodes.leases, monotonicMs, timer, onError });
     this.#freshUntilMs = monotonicMs();
-    shared.announce = () => this.#tellOthers();
+    nodes.announce = () => this.#tellOthers();
     // After a failure, the next request tries again.
     this.#endPolling = repeat(timer, POLL_MS, () => void this.#refresh().catch(() => {}));
   }
@@ -76,7 +78,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Announces this node's address to other nodes. @throws {ServerUnavailable} */
   async join(url: string): Promise<void> {
-    const { leases } = this.parts.shared;
+    const { leases } = this.parts.nodes;
     leases.url = url;
     await leases.take(leases.ofNode);
   }
@@ -118,7 +120,7 @@ export class Cluster implements AsyncDisposable {
     const { pathname } = new URL(request.url);
     if (pathname === ALIVE_PATH) return new Response(null, { status: 204 });
     if (pathname === REFRESH_PATH) {
-      await this.parts.control.refresh();
+      await this.#refreshCopies();
       return new Response(null, { status: 204 });
     }
     await this.#freshen();
@@ -126,11 +128,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #workspaceOf(request: Request, pathname: string): Promise<string | null> {
-    const { connection } = this.parts.control;
+    const { connection, id } = this.parts.installation;
     const [, named] = OF_WORKSPACE.exec(pathname) ?? [];
     if (named !== undefined) return findWorkspace(connection, named) === undefined ? null : named;
-    // Before the first event of the installation's log there is no account.
-    return OF_ACCOUNTS.test(pathname) ? (findInstallation(connection)?.id ?? null) : this.parts.workspaceOf(request);
+    return OF_ACCOUNTS.test(pathname) ? id : this.parts.workspaceOf(request);
   }
 
   async #sendTo(
@@ -183,19 +184,25 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #refreshNow(): Promise<void> {
-    const { control, monotonicMs } = this.parts;
+    const { monotonicMs } = this.parts;
     const askedMs = monotonicMs();
-    await control.refresh();
+    await this.#refreshCopies();
     this.#freshUntilMs = askedMs + CACHE_MS;
   }
 
-  /** Resolves when all other nodes know of a change of the control database, or do not use older state any more. */
+  /** The number of changes comes last, since what is cached is forgotten when it has risen. */
+  async #refreshCopies(): Promise<void> {
+    await this.parts.refreshInstallation();
+    await this.parts.installation.refresh();
+  }
+
+  /** Resolves when all other nodes know of a change, or do not use older state any more. */
   async #tellOthers(): Promise<void> {
-    const { monotonicMs, shared } = this.parts;
+    const { monotonicMs, nodes: coordination } = this.parts;
     const until = monotonicMs() + CACHE_MS;
     const leftMs = () => Math.max(0, until - monotonicMs());
     try {
-      const nodes = await shared.leases.otherNodes();
+      const nodes = await coordination.leases.otherNodes();
       const known = await Promise.all(nodes.map((node) => this.#client.refresh(node, leftMs())));
       if (known.every((isKnown) => isKnown)) return;
     } catch (error) {

@@ -13,7 +13,7 @@ export const CLIENT_HEADER = "x-governd-client";
  * silently sends requests of other methods a second time when a reused connection ends.
  */
 const METHOD_HEADER = "x-governd-method";
-/** Asks a node to refresh its copy of the control database. */
+/** Asks a node to refresh its copy of the file of the installation. */
 export const REFRESH_PATH = "/node/refresh";
 /** Asks a node whether it is alive. */
 export const ALIVE_PATH = "/node/alive";
@@ -110,7 +110,7 @@ export class NodeClient {
     };
   }
 
-  /** Asks another node to refresh its copy of the control database. Returns whether it has. */
+  /** Asks another node to refresh its copy of the file of the installation. Returns whether it has. */
   async refresh(node: string, patienceMs: number): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(Math.max(1, patienceMs));

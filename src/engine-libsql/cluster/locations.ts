@@ -18,6 +18,8 @@ const IDLE_MS = 60_000;
 type Location = { isHere: true } | { isHere: false; url: string | null };
 
 const HERE: Location = { isHere: true };
+/** Where workspaces are when this node ends: it takes none any more, and serves what was sent to it. */
+const ENDING: Location = { isHere: false, url: null };
 
 interface CachedLocation {
   place: Location;
@@ -38,13 +40,18 @@ export class Places implements AsyncDisposable {
   /** Requests for leases that are running, by workspace. */
   readonly #asked = new Map<string, Promise<Location>>();
   readonly #endRenewal: () => void;
+  #renewal: Promise<void> = Promise.resolve();
+  #isEnding = false;
 
   constructor(private readonly parts: PlacesParts) {
-    this.#endRenewal = repeat(parts.timer, RENEW_MS, () => void this.#renew().catch(parts.onError));
+    this.#endRenewal = repeat(parts.timer, RENEW_MS, () => {
+      this.#renewal = this.#renew().catch(parts.onError);
+    });
   }
 
   /** Returns where a workspace is served. Takes the workspace if no node serves it. @throws {ServerUnavailable} */
   of(workspaceId: string): Location | Promise<Location> {
+    if (this.#isEnding) return ENDING;
     const known = this.#known.get(workspaceId);
     const now = this.parts.monotonicMs();
     if (known === undefined || known.untilMs <= now) return this.#ask(workspaceId);
@@ -96,11 +103,13 @@ export class Places implements AsyncDisposable {
     }
   }
 
-  /** Gives up all leases, so that other nodes serve the workspaces at once. */
+  /** Gives up all leases, also those that are just being taken, so that other nodes serve the workspaces at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#endRenewal();
-    const own = [...this.#known].filter(([, { place }]) => place.isHere).map(([workspaceId]) => workspaceId);
+    this.#isEnding = true;
+    await Promise.allSettled([this.#renewal, ...this.#asked.values()]);
     this.#known.clear();
-    await this.parts.leases.giveUp(this.parts.leases.ofNode, ...own).catch(this.parts.onError);
+    const { leases, onError } = this.parts;
+    await leases.endOf(leases.node).catch(onError);
   }
 }

@@ -10,7 +10,6 @@ import { makePrivateDirectory } from "../../core/datadir/private-files.ts";
 import { WORKSPACE_MIGRATIONS } from "../../core/writer/file.ts";
 import { openConnection } from "../../store/connection.ts";
 import { copyDatabase } from "../../store/snapshot.ts";
-import type { CopyOptions } from "../copy.ts";
 import type { Namespace } from "../namespace.ts";
 import { pullAsIs } from "../pull.ts";
 
@@ -18,18 +17,16 @@ interface Sides {
   directory: DataDirectory;
   workspaceId: string;
   namespace: Namespace;
-  options: CopyOptions;
 }
 
 /** Returns why a side does not verify, or that the logs differ; null when both sides verify and have one log. */
-export async function problemOfSides({ directory, workspaceId, namespace, options }: Sides): Promise<string | null> {
+export async function problemOfSides({ directory, workspaceId, namespace }: Sides): Promise<string | null> {
   const [here, there] = ["here", "there"].map((side) => draft(directory, side)) as [DataDirectory, DataDirectory];
   try {
     copyDatabase(workspaceFile(directory, workspaceId), workspaceFile(here, workspaceId), directory.encryptionKey);
     const { encryptionKey } = there;
-    const { log } = options;
     const migrations = WORKSPACE_MIGRATIONS;
-    await pullAsIs(workspaceFile(there, workspaceId), { namespace, migrations, log, encryptionKey });
+    await pullAsIs(workspaceFile(there, workspaceId), { namespace, migrations, encryptionKey });
     for (const [side, name] of [
       [here, "in the data directory"],
       [there, "on the server"],

@@ -1,7 +1,7 @@
 /** Moves all workspaces of a data directory to a libSQL server, or back, one after another. */
 import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts";
-import { WORKSPACE_MIGRATIONS } from "../../core/writer/file.ts";
-import { namespaceOf, type ServerEngine, WORKSPACE_COPY } from "../server-engine.ts";
+import { WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
+import { namespaceOf, type ServerEngine } from "../server-engine.ts";
 import { problemOfSides } from "./both-sides.ts";
 import { moveToFile } from "./to-file.ts";
 import { MoveToServer } from "./to-server.ts";
@@ -48,13 +48,8 @@ async function migrateOne(
   if (direction === "to_server") await engine.ensureNamespace(name);
   const pausedMs =
     direction === "to_server"
-      ? await new MoveToServer({
-          ...file,
-          format: WORKSPACE_COPY.format,
-          folder: directory.migration,
-          onProgress,
-        }).run()
-      : await moveToFile({ ...file, options: WORKSPACE_COPY, migrations: WORKSPACE_MIGRATIONS });
-  const problem = await problemOfSides({ directory, workspaceId, namespace, options: WORKSPACE_COPY });
+      ? await new MoveToServer({ ...file, format: WORKSPACE_SCHEMA, folder: directory.migration, onProgress }).run()
+      : await moveToFile(file);
+  const problem = await problemOfSides({ directory, workspaceId, namespace });
   return { workspace_id: workspaceId, moved: pausedMs !== null, paused_ms: Math.ceil(pausedMs ?? 0), problem };
 }

@@ -5,14 +5,15 @@
  * closed, and marks the file.
  */
 import { existsSync } from "node:fs";
+import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
 import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { CLOSED_FORMAT, EMBEDDED, locationOf, markEmbedded } from "../../store/location.ts";
 import { NEVER } from "../../store/log-right.ts";
-import { type Migration, openMigrated, UnknownSchema } from "../../store/migrate.ts";
+import { openMigrated, UnknownSchema } from "../../store/migrate.ts";
 import { syncFile } from "../../store/sync.ts";
-import { type CopyOptions, WorkingCopy } from "../copy.ts";
+import { WorkingCopy } from "../copy.ts";
 import type { Namespace } from "../namespace.ts";
 
 /** How often closing the namespace is tried: it fails when a node has written since the copy was brought up to date. */
@@ -22,9 +23,6 @@ interface MoveToFileParts {
   database: string;
   encryptionKey: EncryptionKey | null;
   namespace: Namespace;
-  options: CopyOptions;
-  /** The database's migrations, for a node that has no copy of it yet. */
-  migrations: readonly Migration[];
 }
 
 /**
@@ -32,20 +30,20 @@ interface MoveToFileParts {
  * @throws {Failure} `busy` when other nodes write to the namespace without a pause
  */
 export async function moveToFile(parts: MoveToFileParts): Promise<number | null> {
-  const { database, encryptionKey, namespace, options } = parts;
-  using connection = openMigrated(database, parts.migrations, { encryptionKey, takeLogRight: NEVER });
+  const { database, encryptionKey, namespace } = parts;
+  using connection = openMigrated(database, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight: NEVER });
   // A node may have no copy yet, or an empty one that it had no time to fill.
-  const isEmpty = options.log !== null && connection.value("SELECT 1 FROM head") === undefined;
+  const isEmpty = connection.value("SELECT 1 FROM head") === undefined;
   if (!isEmpty && locationOf(connection) === EMBEDDED) return null;
   // With this format the copy also reads a namespace that an interrupted move closed.
-  const copy = new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT });
+  const copy = new WorkingCopy(connection, namespace, { format: CLOSED_FORMAT });
   for (let race = 0; race < MOST_RACES; race++) {
     copy.doubt();
     await copy.refresh();
     connection.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
     const begun = performance.now();
     try {
-      if (await close(namespace, copy.number, options.format)) {
+      if (await close(namespace, copy.number)) {
         settle(connection, database);
         return performance.now() - begun;
       }
@@ -58,13 +56,13 @@ export async function moveToFile(parts: MoveToFileParts): Promise<number | null>
 
 /**
  * Closes a namespace if its newest commit has this number. Reports whether the namespace is closed.
- * @throws {UnknownSchema} when the namespace has a newer schema than `format`
+ * @throws {UnknownSchema} when the namespace has a newer schema
  */
-async function close(namespace: Namespace, number: number, format: number): Promise<boolean> {
+async function close(namespace: Namespace, number: number): Promise<boolean> {
   const state = await namespace.state();
   if (state?.number !== number) return false;
   if (state.format === CLOSED_FORMAT) return true;
-  if (state.format > format) throw new UnknownSchema(state.format, format);
+  if (state.format > WORKSPACE_SCHEMA) throw new UnknownSchema(state.format, WORKSPACE_SCHEMA);
   const last = { number: number + 1, format: CLOSED_FORMAT, changed: "{}", guards: [] };
   const outcome = await namespace.commit(last, []);
   if (outcome === "unknown") await namespace.settled();

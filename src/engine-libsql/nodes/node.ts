@@ -5,9 +5,8 @@ import { replaceFile } from "../../core/datadir/private-files.ts";
 import { readSealKey, type SealKey, sealKeySource } from "../../core/datadir/seal-key.ts";
 import { messageOf } from "../../failure.ts";
 import type { Clock } from "../../ids.ts";
-import type { Starts } from "../../ops/accounts/links.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import { CertificateWatch } from "../../serve/daemon/certificate-watch.ts";
 import { Listener } from "../../serve/daemon/listener.ts";
 import type { Logger } from "../../serve/daemon/logger.ts";
@@ -23,14 +22,14 @@ import { formatAddress } from "../../settings/values.ts";
 import { systemTimer } from "../../timer.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import { type NodeIdentity, nodeIdentity } from "../cluster/identity.ts";
-import type { SharedControl } from "../control/shared.ts";
 import type { Leases } from "../leases.ts";
 import { requireDurable } from "../requirements.ts";
+import type { Coordination } from "./coordination.ts";
 
 interface NodeParts {
   settings: Settings;
   directory: DataDirectory;
-  control: ControlDatabase;
+  installation: Installation;
   service: Awaited<ReturnType<typeof openService>>;
   clock: Clock;
   logger: Logger;
@@ -43,7 +42,6 @@ const DRAIN_MS = 4_000;
 interface Node extends Applies, AsyncDisposable {
   /** Sends requests of clients to the nodes that serve their workspaces. */
   before: Before;
-  starts: Starts;
 }
 
 /** The share of the runtime's concurrent outgoing requests for forwarding. The rest is for the libSQL server. */
@@ -53,20 +51,28 @@ const FORWARDED = 0.75;
  * Opens the port for other nodes and joins them. Disposing of the node gives up all leases and closes the port.
  * @throws {Failure} when the port cannot be opened; {ServerUnavailable}
  */
-export async function openNode({ settings, directory, control, service, clock, logger }: NodeParts): Promise<Node> {
+export async function openNode({
+  settings,
+  directory,
+  installation,
+  service,
+  clock,
+  logger,
+}: NodeParts): Promise<Node> {
   await using stack = new AsyncDisposableStack();
   const sealKey = readSealKey(sealKeySource(directory, settings.seal_key));
-  const shared = control.shared as SharedControl;
-  const known = { maxNamespaces: settings.engine_max_namespaces, logs: listLogs(control.connection).length };
+  const nodes = installation.nodes as Coordination;
+  const known = { maxNamespaces: settings.engine_max_namespaces, logs: listLogIds(installation.connection).length };
   await requireDurable(directory.server as ServerOptions, known);
-  await shared.shareKeys(directory, sealKey);
+  await nodes.shareKeys(directory, sealKey);
   const source = identitySource(sealKey, namesOf(settings), clock);
   const identity = await source.load();
   const cluster = stack.use(
     new Cluster({
-      control,
-      shared,
+      installation,
+      nodes,
       identity,
+      refreshInstallation: () => service.refreshInstallation(),
       workspaceOf: (request) => service.identify(request),
       mostForwarded: Math.floor(requestsAtOnce() * FORWARDED),
       monotonicMs: () => performance.now(),
@@ -94,12 +100,11 @@ export async function openNode({ settings, directory, control, service, clock, l
       },
     }),
   );
-  const starts = await succeed(directory, shared.leases);
+  await succeed(directory, nodes.leases);
   await cluster.join(settings.node_url ?? `https://${formatAddress(listener.address)}`);
   service.ownership.owned = (workspaceIds) => cluster.owned(workspaceIds);
   const held = stack.move();
   return {
-    starts,
     before: (request, client, setPatience) => cluster.elsewhere(request, client, setPatience),
     async apply(reread) {
       await watch.apply(reread);
@@ -131,10 +136,9 @@ function identitySource(sealKey: SealKey, names: readonly string[], clock: Clock
 }
 
 /** Ends the leases that a previous daemon on this directory left if it was killed, and stores this daemon's name. */
-async function succeed({ node }: DataDirectory, leases: Leases): Promise<Starts> {
+async function succeed({ node }: DataDirectory, leases: Leases): Promise<void> {
   const name = leases.node;
   const before = existsSync(node) ? readFileSync(node, "utf8").trim() : name;
   await leases.endOf(before);
   replaceFile(node, `${name}\n`);
-  return { name, before };
 }

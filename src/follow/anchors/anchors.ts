@@ -1,25 +1,25 @@
-/** Delivers each new seal to all sinks of a daemon. */
+/** Delivers each new seal to all targets of a daemon. */
 import type { Clock } from "../../ids.ts";
 import { parseWitness } from "../../log/witness.ts";
 import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
 import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
-import { type AnchoredSeal, type AnchorKind, type AnchorSink, commandSink, webhookSink } from "./sinks.ts";
-import { type WitnessDeps, witnessSink } from "./witness.ts";
+import { type AnchoredSeal, type AnchorKind, type AnchorTarget, commandTarget, webhookTarget } from "./targets.ts";
+import { type WitnessDeps, witnessTarget } from "./witness.ts";
 
-/** The settings of sinks. */
+/** The settings of targets. */
 interface AnchorSettings {
   anchor_command: string | null;
   anchor_url: string | null;
   witnesses: readonly string[];
 }
 
-/** What is known about one workspace's anchors at one sink. */
+/** What is known about one workspace's anchors at one target. */
 interface AnchorState {
   kind: AnchorKind;
   place: string | null;
-  /** The newest seal that the sink accepted; null when none is known. */
+  /** The newest seal that the target accepted; null when none is known. */
   receipt: AnchorReceipt | null;
-  /** The seal that waits for the sink, or null. */
+  /** The seal that waits for the target, or null. */
   waiting: WaitingSeal | null;
 }
 
@@ -37,42 +37,42 @@ export class Anchors implements AsyncDisposable {
   #keeping: Promise<void> = Promise.resolve();
 
   constructor(
-    sinks: readonly AnchorSink[],
+    targets: readonly AnchorTarget[],
     private readonly events: AnchorEvents,
     private readonly options: AnchorsOptions,
   ) {
     this.#receipts = new AnchorReceipts(options.notesDir);
-    this.#queues = this.#queuesTo(sinks);
+    this.#queues = this.#queuesTo(targets);
   }
 
-  /** Replaces the sinks. Waiting deliveries are dropped, since newer seals will follow. */
-  async replaceSinks(sinks: readonly AnchorSink[]): Promise<void> {
+  /** Replaces the targets. Waiting deliveries are dropped, since newer seals will follow. */
+  async replaceTargets(targets: readonly AnchorTarget[]): Promise<void> {
     const old = this.#queues;
-    this.#queues = this.#queuesTo(sinks);
+    this.#queues = this.#queuesTo(targets);
     await end(old);
   }
 
-  #queuesTo(sinks: readonly AnchorSink[]): AnchorQueue[] {
+  #queuesTo(targets: readonly AnchorTarget[]): AnchorQueue[] {
     const { onError, clock } = this.options;
-    const onDelivered: AnchorEvents["onDelivered"] = (sink, { workspaceId, size }, sealedMs, takenMs) => {
-      this.#keeping = this.#receipts.keep(workspaceId, sink, { size, sealedMs, takenMs }).catch(onError);
+    const onDelivered: AnchorEvents["onDelivered"] = (target, { workspaceId, size }, sealedMs, takenMs) => {
+      this.#keeping = this.#receipts.keep(workspaceId, target, { size, sealedMs, takenMs }).catch(onError);
     };
-    return sinks.map((sink) => new AnchorQueue(sink, { ...this.events, onDelivered }, clock));
+    return targets.map((target) => new AnchorQueue(target, { ...this.events, onDelivered }, clock));
   }
 
-  /** Returns the state of a workspace's anchors at each sink. */
+  /** Returns the state of a workspace's anchors at each target. */
   async of(workspaceId: string): Promise<AnchorState[]> {
     if (this.#queues.length === 0) return [];
     const receipts = await this.#receipts.of(workspaceId);
     return this.#queues.map((queue) => ({
-      kind: queue.sink.kind,
-      place: queue.sink.place,
-      receipt: receipts[queue.sink.name] ?? null,
+      kind: queue.target.kind,
+      place: queue.target.place,
+      receipt: receipts[queue.target.name] ?? null,
       waiting: queue.waitingOf(workspaceId),
     }));
   }
 
-  /** The backlog of each sink. */
+  /** The backlog of each target. */
   get lags(): AnchorLag[] {
     return this.#queues.map(({ lag }) => lag);
   }
@@ -89,10 +89,10 @@ export class Anchors implements AsyncDisposable {
 
 const end = (queues: readonly AnchorQueue[]) => Promise.all(queues.map((queue) => queue[Symbol.asyncDispose]()));
 
-export function sinksOf(settings: AnchorSettings, deps: WitnessDeps): AnchorSink[] {
+export function targetsOf(settings: AnchorSettings, deps: WitnessDeps): AnchorTarget[] {
   return [
-    ...(settings.anchor_command === null ? [] : [commandSink(settings.anchor_command)]),
-    ...(settings.anchor_url === null ? [] : [webhookSink(settings.anchor_url)]),
-    ...settings.witnesses.map((witness) => witnessSink(parseWitness(witness), deps)),
+    ...(settings.anchor_command === null ? [] : [commandTarget(settings.anchor_command)]),
+    ...(settings.anchor_url === null ? [] : [webhookTarget(settings.anchor_url)]),
+    ...settings.witnesses.map((witness) => witnessTarget(parseWitness(witness), deps)),
   ];
 }

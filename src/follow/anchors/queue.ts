@@ -1,23 +1,21 @@
 /**
- * The queue of seals for one sink. Only the newest seal of each workspace waits, since it covers what the earlier ones
- * cover. So the queue is bounded by the number of workspaces, and by a limit. Failed deliveries are retried with
- * exponential backoff.
+ * The queue of seals for one target. Only the newest seal of each workspace waits, since it covers what the earlier ones
+ * cover. So the queue is bounded by the number of workspaces, and by a limit.
  */
+import { type Around, Follower, UNTIL_WOKEN } from "../../follower.ts";
 import { type Clock, systemClock } from "../../ids.ts";
-import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorTarget } from "./targets.ts";
 
-/** The most workspaces whose seals wait for one sink. Beyond that, the longest waiting seal is dropped. */
+/** The most workspaces whose seals wait for one target. Beyond that, the longest waiting seal is dropped. */
 const MAX_WAITING = 10_000;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 5 * 60_000;
 /** How long one delivery may take, ms. */
 const DELIVERY_MS = 30_000;
 /** How long the remaining deliveries may take at shutdown, ms. */
 const LAST_DELIVERIES_MS = 2_000;
 
-/** The backlog of a sink, and its deliveries. */
+/** The backlog of a target, and its deliveries. */
 export interface AnchorLag {
-  sink: string;
+  target: string;
   waiting: number;
   /** When the longest waiting seal was queued, ms since the epoch; null when none waits. */
   sinceMs: number | null;
@@ -31,7 +29,7 @@ export interface AnchorLag {
   dropped: number;
 }
 
-/** A seal that waits for a sink. */
+/** A seal that waits for a target. */
 export interface WaitingSeal {
   /** When a seal of the workspace was first queued after the last delivery. */
   sinceMs: number;
@@ -47,22 +45,18 @@ interface Waiting extends WaitingSeal {
 
 export interface AnchorEvents {
   /** A delivery failed. `attempt` counts the failures since the last success. */
-  onFailure(sink: string, reason: string, attempt: number, lag: AnchorLag): void;
+  onFailure(target: string, reason: string, attempt: number, lag: AnchorLag): void;
   /** A delivery succeeded after failures. */
-  onRecovery(sink: string, lag: AnchorLag): void;
-  /** A sink accepted a seal that was made at `sealedMs`. */
-  onDelivered?(sink: string, seal: AnchoredSeal, sealedMs: number, takenMs: number): void;
+  onRecovery(target: string, lag: AnchorLag): void;
+  /** A target accepted a seal that was made at `sealedMs`. */
+  onDelivered?(target: string, seal: AnchoredSeal, sealedMs: number, takenMs: number): void;
 }
 
 export class AnchorQueue implements AsyncDisposable {
   /** The waiting seals by workspace, in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>();
-  readonly #abort = new AbortController();
-  #running: Promise<void> | null = null;
-  #wake: () => void = () => {};
-  #closing = false;
-  readonly #counts: Omit<AnchorLag, "sink" | "waiting" | "sinceMs"> = {
-    failures: 0,
+  readonly #follower: Follower;
+  readonly #counts: Omit<AnchorLag, "target" | "waiting" | "sinceMs" | "failures"> = {
     failed: 0,
     delivered: 0,
     deliveredMs: null,
@@ -70,16 +64,20 @@ export class AnchorQueue implements AsyncDisposable {
   };
 
   constructor(
-    readonly sink: AnchorSink,
+    readonly target: AnchorTarget,
     private readonly events: AnchorEvents,
     private readonly clock: Clock = systemClock,
-    private readonly retryMs = FIRST_RETRY_MS,
-  ) {}
+    around?: Around,
+  ) {
+    const step = (signal: AbortSignal) => this.#step(signal);
+    this.#follower = new Follower({ step, failed: (error, attempt) => this.#failed(error, attempt) }, around);
+  }
 
   get lag(): AnchorLag {
     let sinceMs: number | null = null;
     for (const waiting of this.#waiting.values()) sinceMs = Math.min(sinceMs ?? Infinity, waiting.sinceMs);
-    return { sink: this.sink.name, waiting: this.#waiting.size, sinceMs, ...this.#counts };
+    const { failures } = this.#follower;
+    return { target: this.target.name, waiting: this.#waiting.size, sinceMs, failures, ...this.#counts };
   }
 
   waitingOf(workspaceId: string): WaitingSeal | null {
@@ -88,7 +86,6 @@ export class AnchorQueue implements AsyncDisposable {
 
   /** Queues a seal. It replaces a waiting seal of the same workspace. */
   offer(seal: AnchoredSeal): void {
-    if (this.#closing) return;
     const before = this.#waiting.get(seal.workspaceId);
     if (before !== undefined && before.seal.size > seal.size) return;
     const sealedMs = this.clock();
@@ -99,53 +96,41 @@ export class AnchorQueue implements AsyncDisposable {
       this.#waiting.delete(longest as string);
       this.#counts.dropped += 1;
     }
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#follower.wake();
   }
 
   /**
    * Tries to deliver the waiting seals a last time. Undelivered ones are in the seal files, and covered by later seals.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing = true;
-    this.#wake();
-    const timer = setTimeout(() => this.#abort.abort(), LAST_DELIVERIES_MS);
-    await this.#running;
-    clearTimeout(timer);
+    await this.#follower.end(LAST_DELIVERIES_MS);
   }
 
-  async #run(): Promise<void> {
-    for (;;) {
-      const [next] = this.#waiting.values();
-      if (next === undefined) return;
-      if (await this.#deliver(next)) continue;
-      if (this.#closing || this.#abort.signal.aborted) return;
-      await this.#pause();
-    }
-  }
-
-  async #deliver({ seal, sealedMs }: Waiting): Promise<boolean> {
+  async #step(end: AbortSignal): Promise<number> {
+    const [next] = this.#waiting.values();
+    if (next === undefined) return UNTIL_WOKEN;
+    const { seal, sealedMs } = next;
     try {
-      await this.sink.deliver(seal, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]));
+      await this.target.deliver(seal, AbortSignal.any([end, AbortSignal.timeout(DELIVERY_MS)]));
     } catch (error) {
-      this.#counts.failures += 1;
-      this.#counts.failed += 1;
-      const reason = error instanceof AnchorFailed ? error.message : reasonOf(error);
-      this.events.onFailure(this.sink.name, reason, this.#counts.failures, this.lag);
       this.#putLast(seal.workspaceId);
-      return false;
+      throw error;
     }
     // A newer seal of the same workspace may have been queued meanwhile.
     const waiting = this.#waiting.get(seal.workspaceId);
     if (waiting?.seal === seal) this.#waiting.delete(seal.workspaceId);
     else if (waiting !== undefined) Object.assign(waiting, { sinceMs: waiting.sealedMs, failures: 0 });
     const takenMs = this.clock();
-    const recovered = this.#counts.failures > 0;
-    Object.assign(this.#counts, { failures: 0, delivered: this.#counts.delivered + 1, deliveredMs: takenMs });
-    this.events.onDelivered?.(this.sink.name, seal, sealedMs, takenMs);
-    if (recovered) this.events.onRecovery(this.sink.name, this.lag);
-    return true;
+    Object.assign(this.#counts, { delivered: this.#counts.delivered + 1, deliveredMs: takenMs });
+    this.events.onDelivered?.(this.target.name, seal, sealedMs, takenMs);
+    if (this.#follower.recovered() > 0) this.events.onRecovery(this.target.name, this.lag);
+    return 0;
+  }
+
+  #failed(error: unknown, attempt: number): void {
+    this.#counts.failed += 1;
+    const reason = error instanceof AnchorFailed ? error.message : reasonOf(error);
+    this.events.onFailure(this.target.name, reason, attempt, this.lag);
   }
 
   /** Moves a workspace to the end, so that one whose seal is always refused does not delay the others. */
@@ -155,18 +140,6 @@ export class AnchorQueue implements AsyncDisposable {
     waiting.failures += 1;
     this.#waiting.delete(workspaceId);
     this.#waiting.set(workspaceId, waiting);
-  }
-
-  #pause(): Promise<void> {
-    const ms = Math.min(this.retryMs * 2 ** (this.#counts.failures - 1), MAX_RETRY_MS);
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref?.();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }
 

@@ -1,24 +1,24 @@
 /**
- * Stores which seal of a workspace each sink accepted last, in one small file per workspace, so that it is known after
- * a restart. A receipt is not evidence: the proof of an anchor is at the sink. When a file is lost or truncated,
+ * Stores which seal of a workspace each target accepted last, in one small file per workspace, so that it is known after
+ * a restart. A receipt is not evidence: the proof of an anchor is at the target. When a file is lost or truncated,
  * nothing is known until the next delivery.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { anchorFile } from "../../core/datadir/layout.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { systemCode } from "../../failure.ts";
 
-/** The newest seal that a sink accepted. */
+/** The newest seal that a target accepted. */
 export interface AnchorReceipt {
   /** The number of events that it covers. */
   size: number;
   /** When it was made, ms since the epoch. */
   sealedMs: number;
-  /** When the sink accepted it. */
+  /** When the target accepted it. */
   takenMs: number;
 }
 
-/** Receipts by the name of the sink. */
+/** Receipts by the name of the target. */
 type AnchorReceiptsOf = Readonly<Record<string, AnchorReceipt>>;
 
 const DIRECTORY_MODE = 0o700;
@@ -40,22 +40,22 @@ export class AnchorReceipts {
     }
   }
 
-  /** Stores that a sink accepted a seal. @throws the system's error when the file cannot be written */
-  keep(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {
-    return this.#queue.run(() => this.#write(workspaceId, sink, receipt));
+  /** Stores that a target accepted a seal. @throws the system's error when the file cannot be written */
+  keep(workspaceId: string, target: string, receipt: AnchorReceipt): Promise<void> {
+    return this.#queue.run(() => this.#write(workspaceId, target, receipt));
   }
 
-  async #write(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {
+  async #write(workspaceId: string, target: string, receipt: AnchorReceipt): Promise<void> {
     if (!this.#made) await mkdir(this.directory, { recursive: true, mode: DIRECTORY_MODE });
     this.#made = true;
-    const all = { ...(await this.of(workspaceId)), [sink]: receipt };
+    const all = { ...(await this.of(workspaceId)), [target]: receipt };
     const path = this.#path(workspaceId);
     await writeFile(`${path}.new`, JSON.stringify(all), { mode: FILE_MODE });
     await rename(`${path}.new`, path);
   }
 
   #path(workspaceId: string): string {
-    return join(this.directory, `${workspaceId}.json`);
+    return anchorFile({ anchors: this.directory }, workspaceId);
   }
 }
 

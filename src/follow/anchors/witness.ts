@@ -4,9 +4,9 @@ import { NoteError } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
 import { addCheckpointBody, type Witness, withCosignatures } from "../../log/witness.ts";
 import { sendRequest } from "../../outbound.ts";
-import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorTarget } from "./targets.ts";
 
-/** What a witness sink needs from the daemon. */
+/** What a witness target needs from the daemon. */
 export interface WitnessDeps {
   /** Returns the consistency proof between two sizes of a workspace's log. */
   proveConsistency(workspaceId: string, from: number, to: number): Promise<Uint8Array[]>;
@@ -17,7 +17,7 @@ export interface WitnessDeps {
 /** The longest response that is read, bytes. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSink {
+export function witnessTarget({ key, url }: Witness, deps: WitnessDeps): AnchorTarget {
   /** The log sizes that the witness knows, by origin. An unknown size is learned from the first submission. */
   const known = new Map<string, number>();
 

@@ -3,6 +3,7 @@
  * accepted it. The position moves only after that, so after a crash some events are sent a second time, but none is
  * left out.
  */
+import { type Around, Follower } from "../../follower.ts";
 import type { Clock } from "../../ids.ts";
 import type { SinkProgress } from "../../sink.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -12,10 +13,6 @@ import type { Receiver } from "./receiver.ts";
 
 /** How often to check for new events, ms. */
 const LOOK_EVERY_MS = 200;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 5 * 60_000;
-/** A pause is randomly longer by up to this part, so that the sinks of many daemons do not retry at the same moment. */
-const JITTER = 0.25;
 /**
  * How often the same events are sent again after their connections ended, since a receiver may close idle connections.
  */
@@ -43,15 +40,10 @@ interface DeliveryDeps {
   /** Called when the receiver wants no more deliveries. If they go on, it is asked again after the longest pause. */
   onGone(): void;
   clock: Clock;
-  /** A number from 0 to 1. */
-  random(): number;
-  /** Resolves after some time, or as soon as the signal is aborted. */
-  wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export class Delivery implements AsyncDisposable {
-  readonly #abort = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #follower: Follower;
   #state: SinkState;
   /** The batch that the receiver has not accepted yet. The same bytes are sent again, except over a new connection. */
   #batch: Batch | null = null;
@@ -63,15 +55,17 @@ export class Delivery implements AsyncDisposable {
   #isRepetition = false;
   #repetitions = 0;
   #toldGapEnd = -1;
-  #failures = 0;
 
   constructor(
     readonly config: SinkConfig,
     before: SinkState,
     private readonly deps: DeliveryDeps,
+    around?: Around,
   ) {
     this.#state = before;
-    this.#running = this.#run();
+    const step = (signal: AbortSignal) => this.#step(signal);
+    this.#follower = new Follower({ step, failed: (error) => this.#failed(error) }, around);
+    this.#follower.wake();
   }
 
   get state(): SinkState {
@@ -91,24 +85,15 @@ export class Delivery implements AsyncDisposable {
 
   /** Ends the deliveries. The next delivery sends unacknowledged events again. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort();
-    await this.#running;
+    await this.#follower.end();
     this.deps.receiver[Symbol.dispose]();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#abort;
-    while (!signal.aborted) {
-      try {
-        this.#batch ??= await this.#read();
-        if (this.#batch === null) await this.deps.wait(LOOK_EVERY_MS, signal);
-        else await this.#deliver(this.#batch);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#failed(error);
-        await this.deps.wait(this.#pauseMs(error), signal);
-      }
-    }
+  async #step(end: AbortSignal): Promise<number> {
+    this.#batch ??= await this.#read();
+    if (this.#batch === null) return LOOK_EVERY_MS;
+    await this.#deliver(this.#batch, end);
+    return 0;
   }
 
   async #read(): Promise<Batch | null> {
@@ -143,11 +128,11 @@ export class Delivery implements AsyncDisposable {
     return await readBatch(reader, config, { next: back, toldGapEnd: this.#toldGapEnd }, deps.clock());
   }
 
-  async #deliver(batch: Batch): Promise<void> {
+  async #deliver(batch: Batch, end: AbortSignal): Promise<void> {
     const { clock, receiver } = this.deps;
     let { lastError } = this.#state;
     if (batch.lines.length > 0) {
-      const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]);
+      const signal = AbortSignal.any([end, AbortSignal.timeout(DELIVERY_MS)]);
       const refused = await receiver.send(batch, signal);
       lastError = refused === null ? null : { at: clock(), message: refused, isPartial: true };
       this.#repetitions = this.#isRepetition ? this.#repetitions + 1 : 0;
@@ -157,7 +142,7 @@ export class Delivery implements AsyncDisposable {
     this.#next = batch.to + 1;
     this.#mustRepeat = false;
     this.#toldGapEnd = batch.gapEnd;
-    if (receiver.connection?.isProved !== false) this.#failures = 0;
+    if (receiver.connection?.isProved !== false) this.#follower.recovered();
     const { position: before, lag, isFailing } = this.#state;
     const position = Math.max(before ?? -1, batch.to);
     const left = (lag ?? 0) - (position - Math.max(before ?? -1, batch.from - 1));
@@ -167,19 +152,11 @@ export class Delivery implements AsyncDisposable {
   }
 
   #failed(error: unknown): void {
-    const message = error instanceof SinkFailed ? error.message : UNREADABLE;
-    this.#failures += 1;
+    const { message, isGone } = error instanceof SinkFailed ? error : new SinkFailed(UNREADABLE);
     // Over a new connection, more than this batch is sent again.
     if (this.deps.receiver.connection !== undefined) this.#batch = null;
     this.#set({ isFailing: true, lastError: { at: this.deps.clock(), message }, failed: this.#state.failed + 1 });
-    if (isGone(error)) this.deps.onGone();
-  }
-
-  #pauseMs(error: unknown): number {
-    if (isGone(error)) return MAX_RETRY_MS;
-    const doubled = Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
-    const asked = error instanceof SinkFailed ? (error.retryAfterMs ?? 0) : 0;
-    return Math.max(asked, Math.min(doubled * (1 + JITTER * this.deps.random()), MAX_RETRY_MS));
+    if (isGone) this.deps.onGone();
   }
 
   #set(change: Partial<SinkState>): void {
@@ -187,8 +164,6 @@ export class Delivery implements AsyncDisposable {
     this.deps.report(this.#state);
   }
 }
-
-const isGone = (error: unknown): boolean => error instanceof SinkFailed && error.isGone;
 
 const UNREADABLE = "the workspace's file cannot be read; the server's log names it";
 const CUT_OFF = "the receiver closed the connection soon after it took events: the last ones are sent again";

@@ -1,15 +1,10 @@
 /** Encrypts the secrets of authenticators. Codes are computed from them, so they cannot be stored as digests. */
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { KeyUnusable, SecretKey } from "../../core/datadir/secret-key.ts";
+import { hasTotp, listAccounts } from "../../core/rows/access/accounts.ts";
 import { orNull } from "../../failure.ts";
 import { Problem } from "../../problem.ts";
-import type { Connection } from "../../store/connection.ts";
-import { ACCOUNTS, type AccountRecord } from "./accounts.ts";
-
-/** The condition on accounts whose second factor is in force. */
-const CONFIRMED = "WHERE totp_secret IS NOT NULL AND totp_since IS NOT NULL";
-
-type WithSecret = AccountRecord & { totpSecret: string };
+import type { Reader } from "../../store/transaction.ts";
 
 export class FactorKey {
   readonly #key: SecretKey;
@@ -22,9 +17,9 @@ export class FactorKey {
    * Encrypts the secret of an account. The first call creates the key's file.
    * @throws {Problem} `unavailable` when the file is missing although secrets of other accounts exist
    */
-  encrypt(connection: Connection, accountId: string, secret: string): string {
+  async encrypt(reader: Reader, accountId: string, secret: string): Promise<string> {
     // A new key would hide that the old one is missing, until it is too late to restore it.
-    if (!this.#key.exists && this.unreadable(connection) === 0) this.#key.create();
+    if (!this.#key.exists && (await this.unreadable(reader)) === 0) this.#key.create();
     return usable(() => this.#key.encrypt(accountId, secret));
   }
 
@@ -34,11 +29,12 @@ export class FactorKey {
   }
 
   /** Returns how many second factors in force are encrypted with another key than the present one. */
-  unreadable(connection: Connection): number {
-    const stored = ACCOUNTS.list(connection, CONFIRMED) as WithSecret[];
-    const isReadable = ({ id, totpSecret }: WithSecret) =>
-      orNull(KeyUnusable, () => this.#key.decrypt(id, totpSecret)) !== null;
-    return stored.filter((account) => !isReadable(account)).length;
+  async unreadable(reader: Reader): Promise<number> {
+    const isReadable = (id: string, secret: string) =>
+      orNull(KeyUnusable, () => this.#key.decrypt(id, secret)) !== null;
+    return (await listAccounts(reader)).filter(
+      (one) => hasTotp(one) && one.totpSecret !== null && !isReadable(one.id, one.totpSecret),
+    ).length;
   }
 }
 

@@ -2,15 +2,17 @@
  * Makes and removes passkeys (W3C Web Authentication), and signs people in with them. The authenticator always verifies
  * its user, by a PIN, a finger or a face, so a passkey alone is two factors, and replaces password and code.
  */
-import { showTime } from "../../ids.ts";
-import { columnsDigest } from "../../log/control-effects.ts";
+import {
+  findAccount,
+  findPasskey,
+  listPasskeys,
+  type StoredAccount,
+  type StoredPasskey,
+} from "../../core/rows/access/accounts.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { act, INSTALLATION, type Recorded } from "../directory/acts.ts";
-import type { Change } from "../directory/changes.ts";
-import { type AccountRecord, findAccount } from "./accounts.ts";
-import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
-import { countPasskeys, findPasskey, listPasskeys, markPasskeyUsed, type PasskeyRecord } from "./passkey-records.ts";
-import { firstFactorCodes, hasSecondFactor } from "./second-factor.ts";
+import { badPasskey } from "./operations/session.ts";
+import { type AccountParts, asAccount, type Origin } from "./parts.ts";
+import { digestsOf, newCodes } from "./second-factor.ts";
 import { startSession } from "./sign-in.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -54,16 +56,21 @@ function rpIdOf(base: string): string {
 }
 
 /** Begins to make a passkey. Returns the browser's options. */
-export function beginPasskey({ control }: AccountParts, challenges: Challenges, account: AccountRecord, base: string) {
+export async function beginPasskey(
+  { installation }: AccountParts,
+  challenges: Challenges,
+  account: StoredAccount,
+  base: string,
+) {
   const rpId = rpIdOf(base);
-  const present = listPasskeys(control.connection, account.id);
+  const present = await listPasskeys(installation.connection, account.id);
   if (present.length >= MAX_PASSKEYS)
     throw invalid(`An account has at most ${MAX_PASSKEYS} passkeys. Remove one first.`);
   return {
     challenge: challenges.keep({ accountId: account.id, rpId }),
     rpId,
     userId: Buffer.from(account.id).toString("base64url"),
-    known: present.filter((one) => one.rpId === rpId).map(({ credentialId }) => credentialId),
+    known: present.filter((one) => one.host === rpId).map(({ credentialId }) => credentialId),
   };
 }
 
@@ -81,36 +88,13 @@ export async function addPasskey(
   if (asked === null || asked.accountId !== accountId) throw badPasskey();
   const { rpId } = asked;
   const { publicKey, counter } = await registered(made, asked, base);
-  const { control, clock, ids } = parts;
-  const record: PasskeyRecord = {
-    id: ids.next("pky"),
-    accountId,
-    name: made.name,
-    rpId,
-    credentialId: made.credentialId,
-    publicKey,
-    counter,
-    createdAt: clock(),
-    lastUsedAt: null,
-  };
-  const added = {
-    passkey_id: record.id,
-    host: rpId,
-    created_at: showTime(record.createdAt),
-    credential_digest: columnsDigest({ credential_id: record.credentialId, public_key: publicKey }),
-  };
-  const { codes, auditId } = await act(parts, INSTALLATION, () => {
-    if (findPasskey(control.connection, made.credentialId) !== undefined) throw badPasskey();
-    const account = findAccount(control.connection, accountId) as AccountRecord;
-    const first = hasSecondFactor(control.connection, account) ? null : firstFactorCodes(parts, accountId);
-    const changes: Change[] = [["addPasskey", record], ...(first === null ? [] : [first.change])];
-    return {
-      event: ownEvent("account.add_passkey", accountId, added),
-      changes,
-      result: { codes: first?.codes ?? null },
-    };
+  const { name, credentialId } = made;
+  const codes = newCodes(parts);
+  const { body, auditId } = await parts.workspaces.change(asAccount(parts, accountId), "account.add_passkey", {
+    ...{ accountId, passkey: { name, host: rpId, credentialId, publicKey, counter }, codes: digestsOf(codes) },
   });
-  return { record, codes, auditId };
+  const record = (await findPasskey(parts.installation.connection, credentialId)) as StoredPasskey;
+  return { record, codes: body.is_first === true ? codes : null, auditId };
 }
 
 async function registered(made: NewPasskey, { rpId }: PasskeyChallenge, base: string) {
@@ -149,30 +133,28 @@ export async function signInByPasskey(
   signed: PasskeySignature,
   { origin, base }: { origin: Origin; base: string },
 ) {
-  const { control, clock } = parts;
+  const { connection: reader } = parts.installation;
   const attempt = parts.attempts.passkey(origin.address);
-  const passkey = findPasskey(control.connection, signed.credentialId);
-  const account = passkey && findAccount(control.connection, passkey.accountId);
+  const passkey = await findPasskey(reader, signed.credentialId);
+  const account = passkey && (await findAccount(reader, passkey.accountId));
   try {
     const asked = challenges.take(challengeIn(signed.clientData));
-    if (passkey === undefined || account === undefined || asked?.accountId !== null || asked.rpId !== passkey.rpId) {
+    if (passkey === undefined || account === undefined || asked?.accountId !== null || asked.rpId !== passkey.host) {
       throw badPasskey();
     }
     const counter = await signedCounter(passkey, signed, base);
-    const isNoted = await control.change((connection) =>
-      markPasskeyUsed(connection, passkey, { counter, at: clock() }),
-    );
-    if (!isNoted) throw badPasskey();
+    const proof = { passkeyId: passkey.id, before: passkey.counter, counter };
+    const started = await startSession(parts, account, proof, origin);
+    attempt.succeeded();
+    return started;
   } catch (error) {
     if (!(error instanceof Problem && error.code === "invalid_request")) throw error;
     await parts.failures.failed(origin.address, account?.id ?? null, "passkey");
     throw new Problem("sign_in_failed", "This passkey does not sign in here. Use another one, or the password.");
   }
-  attempt.succeeded();
-  return await startSession(parts, account, "passkey", origin);
 }
 
-async function signedCounter(passkey: PasskeyRecord, signed: PasskeySignature, base: string): Promise<number> {
+async function signedCounter(passkey: StoredPasskey, signed: PasskeySignature, base: string): Promise<number> {
   const { credentialId: id, clientData: clientDataJSON, authenticatorData, signature } = signed;
   const { verifyAuthenticationResponse } = await library();
   const { verified, authenticationInfo } = await checked(() =>
@@ -189,7 +171,7 @@ async function signedCounter(passkey: PasskeyRecord, signed: PasskeySignature, b
         publicKey: new Uint8Array(Buffer.from(passkey.publicKey, "base64url")),
         counter: passkey.counter,
       },
-      ...expected(passkey.rpId, clientDataJSON, base),
+      ...expected(passkey.host, clientDataJSON, base),
     }),
   );
   if (!verified) throw badPasskey();
@@ -216,9 +198,6 @@ async function checked<T>(check: () => Promise<T>): Promise<T> {
   }
 }
 
-const badPasskey = () =>
-  invalid("The passkey is not valid, was not asked for, or took too long. Begin again.", "passkey");
-
 /** Returns the challenge in a browser's client data; null when the text is not client data. */
 function challengeIn(clientData: string): string | null {
   try {
@@ -228,22 +207,4 @@ function challengeIn(clientData: string): string | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-}
-
-/**
- * Removes a passkey, and with the last factor of an account its recovery codes.
- * @throws {Problem} `passkey_not_found`
- */
-export function removePasskey(parts: AccountParts, accountId: string, id: string): Promise<Recorded> {
-  const { control } = parts;
-  return act(parts, INSTALLATION, () => {
-    if (!listPasskeys(control.connection, accountId).some((one) => one.id === id)) {
-      throw new Problem("passkey_not_found", "You have no such passkey. GET /account/passkeys lists them.");
-    }
-    const isLast = countPasskeys(control.connection, accountId) === 1;
-    const hasOther = findAccount(control.connection, accountId)?.totpSince !== null;
-    const changes: Change[] = [["removePasskey", { accountId, id }]];
-    if (isLast && !hasOther) changes.push(["setRecoveryCodes", { id: accountId, digests: [] }]);
-    return { event: ownEvent("account.remove_passkey", accountId, { passkey_id: id }), changes };
-  });
 }

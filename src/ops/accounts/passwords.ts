@@ -2,9 +2,10 @@
  * Hashes passwords with Argon2id (RFC 9106), with the minimum parameters that OWASP recommends: 19 MiB, two passes,
  * one lane. Hashing runs outside the main thread, with a limit on how many run at once.
  */
+
+import { NO_PASSWORD } from "../../core/rows/access/accounts.ts";
 import type { RandomPool } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
-import { NO_PASSWORD } from "./accounts.ts";
 import { refuseCommonPassword } from "./common-passwords.ts";
 
 /** The lengths of a password, in code points, after normalisation. */

@@ -3,148 +3,104 @@
  * apps support them) and recovery codes.
  */
 import { Secret, TOTP } from "otpauth";
-import type { AccountEventName } from "../../operations.ts";
-import { Problem } from "../../problem.ts";
-import type { Connection } from "../../store/connection.ts";
-import { act, INSTALLATION, type Recorded } from "../directory/acts.ts";
-import type { Change } from "../directory/changes.ts";
+import { hasSecondFactor, hasTotp, type StoredAccount } from "../../core/rows/access/accounts.ts";
+import type { CodeProof } from "../../operation-facts.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../directory/secret.ts";
-import { type AccountRecord, findAccount, listRecoveryCodes, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
-import { type AccountParts, ownEvent } from "./parts.ts";
-import { countPasskeys } from "./passkey-records.ts";
+import { totpOff, wrongCode } from "./operations/account.ts";
+import { type AccountParts, asAccount } from "./parts.ts";
 
 /** The number of recovery codes of one account. */
 const RECOVERY_CODES = 10;
 
-const wrongCode = () =>
-  new Problem(
-    "second_factor_failed",
-    "The code is wrong, was used before, or has expired. Use the code that the authenticator shows now, or a recovery code.",
-    { param: "code" },
-  );
-
-const notOn = () => new Problem("totp_off", "There is no second factor. Start one with POST /account/totp first.");
-
-/** Reports whether a password alone does not sign in to the account. */
-export const hasSecondFactor = (connection: Connection, account: AccountRecord): boolean =>
-  hasTotp(account) || countPasskeys(connection, account.id) > 0;
-
-const hasTotp = (account: AccountRecord): boolean => account.totpSince !== null;
-
 /**
- * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
+ * Checks a code of the authenticator or a recovery code, and calls `take` with what it proves: each is accepted only once,
+ * by the operation that it allows.
  * @throws {Problem} `second_factor_failed`, `rate_limited`, `unavailable`
  */
-export async function takeCode(
+export async function withCode<T>(
   parts: AccountParts,
-  account: AccountRecord,
+  account: StoredAccount,
   code: string,
-): Promise<"totp" | "recovery_code"> {
+  take: (proof: CodeProof) => Promise<T>,
+): Promise<T> {
   const attempt = parts.attempts.code(account.id);
-  const kind = isCode(code) ? "totp" : "recovery_code";
-  const right = await (kind === "totp" ? takeTotp(parts, account, code) : takeRecovery(parts, account, code));
-  if (!right) throw wrongCode();
+  const proof = proofOf(parts, account, code);
+  if (proof === null) throw wrongCode();
+  const done = await take(proof);
   attempt.succeeded();
-  return kind;
+  return done;
+}
+
+function proofOf(parts: AccountParts, account: StoredAccount, code: string): CodeProof | null {
+  if (isCode(code)) {
+    const step = stepOf(parts, account, code);
+    return step === null ? null : { step };
+  }
+  const digest = recoveryCodeDigest(code)?.toHex();
+  return digest !== undefined && account.codes.includes(digest) ? { code: digest } : null;
 }
 
 const isCode = (code: string): boolean => /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
 
-async function takeTotp({ control, clock, factorKey }: AccountParts, account: AccountRecord, code: string) {
-  if (account.totpSecret === null) return false;
-  const step = totpStep(factorKey.decrypt(account.id, account.totpSecret), code, clock());
-  return step !== null && (await control.change((connection) => takeTotpStep(connection, account.id, step)));
-}
-
-async function takeRecovery({ control }: AccountParts, account: AccountRecord, code: string): Promise<boolean> {
-  const digest = recoveryCodeDigest(code);
-  return digest !== null && (await control.change((connection) => takeRecoveryCode(connection, account.id, digest)));
+function stepOf({ clock, factorKey }: AccountParts, account: StoredAccount, code: string): number | null {
+  if (account.totpSecret === null) return null;
+  return totpStep(factorKey.decrypt(account.id, account.totpSecret), code, clock());
 }
 
 /** Begins a second factor, and returns the secret for the authenticator. Codes are required once it is confirmed. */
-export async function beginSecondFactor(parts: AccountParts, account: AccountRecord) {
+export async function beginSecondFactor(parts: AccountParts, account: StoredAccount) {
   const key = new Secret({ buffer: new Uint8Array(parts.random.take(SECRET_BYTES)).buffer });
   const secret = key.base32;
-  const { auditId } = await changed(parts, account, "account.begin_totp", (now) => {
-    if (hasTotp(now)) {
-      throw new Problem("totp_on", "There is already a second factor. Disable it before you start another one.");
-    }
-    return [["beginTotp", { id: now.id, secret: parts.factorKey.encrypt(parts.control.connection, now.id, secret) }]];
+  const encrypted = await parts.factorKey.encrypt(parts.installation.connection, account.id, secret);
+  const { auditId } = await parts.workspaces.change(asAccount(parts, account.id), "account.begin_totp", {
+    ...{ accountId: account.id, secret: encrypted },
   });
   // An authenticator reads the URI from a QR code.
   return { secret, uri: generator(key, account.email).toString(), auditId };
 }
 
-/** Changes the second factor of an account. `decide` gets the present account, and returns the changes or throws. */
-function changed(
-  parts: AccountParts,
-  { id }: AccountRecord,
-  operation: AccountEventName,
-  decide: (now: AccountRecord) => Change[],
-): Promise<Recorded> {
-  return act(parts, INSTALLATION, () => ({
-    changes: decide(findAccount(parts.control.connection, id) as AccountRecord),
-    event: ownEvent(operation, id),
-  }));
-}
-
 /** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
-export async function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string) {
-  if (account.totpSecret === null) throw notOn();
-  if (hasTotp(account)) throw new Problem("totp_on", "The second factor is already confirmed.");
-  const attempt = parts.attempts.code(account.id);
-  if (!isCode(code) || !(await takeTotp(parts, account, code))) throw wrongCode();
-  attempt.succeeded();
+export async function confirmSecondFactor(parts: AccountParts, account: StoredAccount, code: string) {
+  const { id: accountId, totpSecret: secret } = account;
+  if (secret === null) throw totpOff();
+  const attempt = parts.attempts.code(accountId);
+  const step = isCode(code) ? stepOf(parts, account, code) : null;
+  if (step === null) throw wrongCode();
   const codes = newCodes(parts);
-  const { auditId } = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
-    // If the second factor was begun again meanwhile, the code belongs to another secret.
-    if (totpSecret !== account.totpSecret) throw wrongCode();
-    return [
-      ["confirmTotp", { id, at: parts.clock() }],
-      ["setRecoveryCodes", { id, digests: digestsOf(codes) }],
-    ];
-  });
+  const input = { accountId, secret, step, codes: digestsOf(codes) };
+  const { auditId } = await parts.workspaces.change(asAccount(parts, accountId), "account.confirm_totp", input);
+  attempt.succeeded();
   return { codes, auditId };
 }
 
 /** Returns new recovery codes, which are shown only once. The old ones are no longer valid. */
-export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string) {
-  const { connection } = parts.control;
-  if (!hasSecondFactor(connection, account)) throw notOn();
-  await takeCode(parts, account, code);
+export async function renewRecoveryCodes(parts: AccountParts, account: StoredAccount, code: string) {
+  if (!(await hasSecondFactor(parts.installation.connection, account))) throw totpOff();
   const codes = newCodes(parts);
-  const { auditId } = await changed(parts, account, "account.renew_codes", (now) => {
-    if (!hasSecondFactor(connection, now)) throw notOn();
-    return [["setRecoveryCodes", { id: now.id, digests: digestsOf(codes) }]];
-  });
+  const { auditId } = await withCode(parts, account, code, (proof) =>
+    parts.workspaces.change(asAccount(parts, account.id), "account.renew_codes", {
+      ...{ accountId: account.id, proof, codes: digestsOf(codes) },
+    }),
+  );
   return { codes, auditId };
 }
 
-export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<Recorded> {
-  if (!hasTotp(account)) throw notOn();
-  await takeCode(parts, account, code);
-  const { connection } = parts.control;
-  return await changed(parts, account, "account.disable_totp", ({ id }) => {
-    const off: Change = ["dropTotp", { id }];
-    if (countPasskeys(connection, id) === 0) return [off];
-    // Passkeys stay, so the recovery codes stay, too.
-    return [off, ["setRecoveryCodes", { id, digests: listRecoveryCodes(connection, id) }]];
-  });
+/** Ends the authenticator of an account. */
+export async function endSecondFactor(parts: AccountParts, account: StoredAccount, code: string) {
+  if (!hasTotp(account)) throw totpOff();
+  const { auditId } = await withCode(parts, account, code, (proof) =>
+    parts.workspaces.change(asAccount(parts, account.id), "account.disable_totp", { accountId: account.id, proof }),
+  );
+  return { auditId };
 }
 
-/** Returns recovery codes for an account that has none, and the change that stores them. */
-export function firstFactorCodes(parts: AccountParts, id: string): { codes: string[]; change: Change } {
-  const codes = newCodes(parts);
-  return { codes, change: ["setRecoveryCodes", { id, digests: digestsOf(codes) }] };
-}
-
-function newCodes({ random }: AccountParts): string[] {
+export function newCodes({ random }: AccountParts): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => makeRecoveryCode(random));
 }
 
-function digestsOf(codes: readonly string[]): string[] {
-  return codes.map((code) => (recoveryCodeDigest(code) as Uint8Array).toHex());
-}
+/** Returns the digests of recovery codes, hex. */
+export const digestsOf = (codes: readonly string[]): string[] =>
+  codes.map((code) => (recoveryCodeDigest(code) as Uint8Array).toHex());
 
 const ISSUER = "governd";
 /** RFC 4226 section 4 requires at least 128 bits and recommends 160. */

@@ -1,17 +1,25 @@
 /** Signs people in, and does everything else that requires a password. */
+import {
+  findAccount,
+  findAccountByEmail,
+  hasSecondFactor,
+  NO_PASSWORD,
+  type StoredAccount,
+} from "../../core/rows/access/accounts.ts";
+import { findOpenLink } from "../../core/rows/access/links.ts";
+import type { StoredSession } from "../../core/rows/access/sessions.ts";
+import type { SignIn } from "../../operation-facts.ts";
 import { Problem } from "../../problem.ts";
-import { act, INSTALLATION, type Recorded, recordInInstallation } from "../directory/acts.ts";
-import type { Change } from "../directory/changes.ts";
 import { digestName, digestOf } from "../directory/secret.ts";
-import { type AccountRecord, findAccount, findAccountByEmail, NO_PASSWORD, normaliseEmail } from "./accounts.ts";
+import { linkNotFound } from "../members/operations.ts";
+import { type BegunSession, beginSession } from "./begin-session.ts";
+import { knownDevice } from "./devices.ts";
+import { normaliseEmail } from "./emails.ts";
 import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
 import { isIssuerOnly, mayBreakGlass } from "./issuer-only.ts";
-import { findUsableLink } from "./links.ts";
-import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
-import { hasSecondFactor, takeCode } from "./second-factor.ts";
-import { beginSession, knownDevice } from "./session-keeper.ts";
-import { listSessions, type SessionRecord } from "./sessions.ts";
-import { linkNotFound } from "./sign-up.ts";
+import { codeRequired, wrongPassword } from "./operations/session.ts";
+import { type AccountParts, asAccount, type Origin } from "./parts.ts";
+import { withCode } from "./second-factor.ts";
 
 interface Credentials {
   email: string;
@@ -27,11 +35,9 @@ interface Credentials {
  */
 export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin) {
   const email = normaliseEmail(credentials.email);
-  const account = findAccountByEmail(parts.control.connection, email);
+  const account = await findAccountByEmail(parts.installation.connection, email);
   try {
-    const proof = await authenticated(parts, account, { ...credentials, email }, origin);
-    refuseWhenIssuerOnly(parts, account as AccountRecord);
-    return await begunFor(parts, account as AccountRecord, proof, origin);
+    return await authenticated(parts, account, { ...credentials, email }, origin);
   } catch (error) {
     const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
     if (reason === undefined) throw error;
@@ -56,95 +62,87 @@ const FAILURES_IN_SESSION: typeof FAILURES = {
   rate_limited: "rate_limited",
 };
 
-const wrongPassword = () => new Problem("sign_in_failed", "The mail address or the password is wrong.");
-
 /**
  * Refuses passwords when they are off. To be called only after a right password, so as not to reveal which accounts
  * exist.
  */
-function refuseWhenIssuerOnly({ control: { connection }, issuerOnly }: AccountParts, account: AccountRecord): void {
-  if (!isIssuerOnly(connection, issuerOnly) || mayBreakGlass(connection, account)) return;
+async function refuseWhenIssuerOnly(parts: AccountParts, account: StoredAccount): Promise<void> {
+  if (!(await isIssuerOnly(parts)) || (await mayBreakGlass(parts, account))) return;
   throw new Problem(
     "issuer_only",
     "Signing in with a password is off. Sign in by the issuer: GET /account/oidc/start. Only an owner with a second factor can still use a password.",
   );
 }
 
-/** How a person was authenticated. */
-interface Proof {
-  /** The device's secret, if the device has signed in to this account before. */
-  device: string | null;
-  factor: "totp" | "recovery_code" | "passkey" | null;
+/** Somebody who is signed in, and the event that says so. */
+interface SignedInNow {
+  account: StoredAccount;
+  begun: BegunSession;
+  auditId: string | null;
 }
 
-/** Checks credentials. @throws {Problem} when they are wrong */
+/** Checks credentials, and begins a session. @throws {Problem} when they are wrong */
 async function authenticated(
   parts: AccountParts,
-  account: AccountRecord | undefined,
+  account: StoredAccount | undefined,
   credentials: Credentials,
   origin: Origin,
-): Promise<Proof> {
-  const { control, passwords, attempts } = parts;
-  const { email } = credentials;
-  const device = knownDevice(control.connection, email, origin.device);
+): Promise<SignedInNow> {
+  const { installation, passwords, attempts } = parts;
+  const { email, code } = credentials;
+  const device = knownDevice(installation.connection, account, origin.device);
   const attempt = attempts.signIn({ email, address: origin.address, device: device && digestName(digestOf(device)) });
   const right = await passwords.verify(credentials.password, account?.password ?? null);
   if (account === undefined || !right) throw wrongPassword();
-  let factor: Proof["factor"] = null;
-  if (hasSecondFactor(control.connection, account)) {
-    // The password was correct, so only codes count as attempts from here on.
+  if (!(await hasSecondFactor(installation.connection, account))) {
+    const started = await begunFor(parts, account, null, origin);
     attempt.succeeded();
-    if (credentials.code === null) {
-      throw new Problem(
-        "second_factor_required",
-        "Also send `code`: the code of the authenticator, or a recovery code. With a passkey: POST /account/sign-in/passkey.",
-        { param: "code" },
-      );
-    }
-    factor = await takeCode(parts, account, credentials.code);
+    return started;
   }
-  // The password may have changed while it was checked.
-  if (findAccount(control.connection, account.id)?.password !== account.password) throw wrongPassword();
-  if (factor === null) attempt.succeeded();
-  return { device, factor };
+  // The password was correct, so only codes count as attempts from here on.
+  attempt.succeeded();
+  if (code !== null) return await withCode(parts, account, code, (proof) => begunFor(parts, account, proof, origin));
+  throw codeRequired();
 }
 
 /**
- * Begins a session for a person who was authenticated without a password.
+ * Begins a session for a person who was authenticated by a passkey.
  * @throws {Problem} `issuer_only`
  */
-export async function startSession(parts: AccountParts, account: AccountRecord, factor: "passkey", origin: Origin) {
-  const device = knownDevice(parts.control.connection, account.email, origin.device);
+export async function startSession(
+  parts: AccountParts,
+  account: StoredAccount,
+  proof: SignIn["proof"],
+  origin: Origin,
+) {
   try {
-    refuseWhenIssuerOnly(parts, account);
+    return await begunFor(parts, account, proof, origin);
   } catch (error) {
-    await parts.failures.failed(origin.address, account.id, "issuer_only");
+    if (error instanceof Problem && error.code === "issuer_only") {
+      await parts.failures.failed(origin.address, account.id, "issuer_only");
+    }
     throw error;
   }
-  return await begunFor(parts, account, { device, factor }, origin);
 }
 
-/** Records a sign-in and begins its session. */
-async function begunFor(parts: AccountParts, account: AccountRecord, { device, factor }: Proof, origin: Origin) {
-  const { control } = parts;
-  const details = { second_factor: factor, known_device: device !== null, ...addressDetails(origin.address) };
-  const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
-  const begun = await control.change((connection) => {
-    // The password may have changed while the event was recorded.
-    if (findAccount(connection, account.id)?.password !== account.password) throw wrongPassword();
-    return beginSession(connection, parts, account, origin);
-  });
-  return { account, begun, auditId };
+async function begunFor(
+  parts: AccountParts,
+  account: StoredAccount,
+  proof: SignIn["proof"],
+  origin: Origin,
+): Promise<SignedInNow> {
+  await refuseWhenIssuerOnly(parts, account);
+  return { account, ...(await beginSession(parts, account, origin, { proof })) };
 }
 
 /**
  * Checks the password of a signed-in person again, for actions for which an open session is not enough.
  * @throws {Problem} `password_wrong`, `rate_limited`, `unavailable`
  */
-export function confirmPassword(parts: AccountParts, session: SessionRecord, password: string): Promise<AccountRecord> {
+export function confirmPassword(parts: AccountParts, session: StoredSession, password: string): Promise<StoredAccount> {
   return recordingFailures(parts, session, async () => {
     const attempt = parts.attempts.passwordAgain(session.id);
-    const account = findAccount(parts.control.connection, session.accountId);
+    const account = await findAccount(parts.installation.connection, session.accountId);
     const right = await parts.passwords.verify(password, account?.password ?? null);
     if (account?.password === NO_PASSWORD) {
       throw new Problem(
@@ -161,7 +159,7 @@ export function confirmPassword(parts: AccountParts, session: SessionRecord, pas
 /** Runs `work`, which checks a password or a code of a signed-in person. Records a failure. */
 export async function recordingFailures<T>(
   { failures }: AccountParts,
-  { accountId, address }: SessionRecord,
+  { accountId, address }: StoredSession,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -174,12 +172,8 @@ export async function recordingFailures<T>(
 }
 
 /** Changes the name that other members see. */
-export function rename(parts: AccountParts, id: string, name: string): Promise<Recorded<string | null>> {
-  return act(parts, INSTALLATION, () => {
-    if (findAccount(parts.control.connection, id)?.name === name) return { event: null };
-    return { event: ownEvent("account.rename", id), changes: [["renameAccount", { id, name }]] };
-  });
-}
+export const rename = (parts: AccountParts, accountId: string, name: string) =>
+  parts.workspaces.change(asAccount(parts, accountId), "account.rename", { accountId, name });
 
 /**
  * Changes the password and ends all other sessions.
@@ -187,74 +181,43 @@ export function rename(parts: AccountParts, id: string, name: string): Promise<R
  */
 export async function changePassword(
   parts: AccountParts,
-  session: SessionRecord,
+  session: StoredSession,
   request: { current: string; next: string },
-): Promise<Recorded> {
+): Promise<{ auditId: string | null }> {
   const account = await confirmPassword(parts, session, request.current);
   const password = await parts.passwords.hash(request.next, account.email, "new_password");
-  const { id } = account;
-  return act(parts, INSTALLATION, () => ({
-    event: ownEvent("account.change_password", id),
-    changes: [
-      ["setPassword", { id, password, at: parts.clock() }],
-      ["endOtherSessions", { accountId: id, keep: session.id }],
-    ],
-  }));
+  const { id: accountId, password: from } = account;
+  const input = { accountId, from, password, keep: session.id };
+  const { auditId } = await parts.workspaces.change(asAccount(parts, accountId), "account.change_password", input);
+  return { auditId };
 }
 
 /** Ends one session of an account, or all others when `which` is null. Returns how many it ended. */
-export function endSessions(
-  { session: current, accountId }: { session: SessionRecord; accountId: string },
+export async function endSessions(
+  { session: current, accountId }: { session: StoredSession; accountId: string },
   parts: AccountParts,
   which: string | null,
-): Promise<{ ended: number } & Recorded<string | null>> {
-  const { control, clock } = parts;
-  return act(parts, INSTALLATION, () => {
-    const open = listSessions(control.connection, accountId, clock()).map(({ id }) => id);
-    const ended = open.filter((id) => (which === null ? id !== current.id : id === which)).length;
-    if (ended === 0 && which !== null) return { event: null, result: { ended } };
-    const change: Change =
-      which === null ? ["endOtherSessions", { accountId, keep: current.id }] : ["endSession", { accountId, id: which }];
-    return {
-      event: ownEvent("account.end_sessions", accountId, { sessions: ended, own: which === current.id }),
-      changes: [change],
-      result: { ended },
-    };
-  });
+): Promise<{ ended: number; auditId: string | null }> {
+  const input = { accountId, which: which === null ? { allBut: current.id } : { id: which } };
+  const { body, auditId } = await parts.workspaces.change(asAccount(parts, accountId), "account.end_sessions", input);
+  return { ended: Number(body.ended), auditId };
 }
-
-/** The changes that remove every second factor. */
-const DROPPED_FACTORS = ["dropTotp", "dropPasskeys"] as const;
 
 /**
  * Sets a password with a link of the command line and ends all sessions.
  * @throws {Problem} `invalid_request` for a common password, `link_not_found`, `rate_limited`, `unavailable`
  */
 export async function resetPassword(parts: AccountParts, request: { token: string; next: string }, origin: Origin) {
-  const { control, clock, passwords } = parts;
+  const { installation, journal, clock, passwords } = parts;
   const attempt = parts.attempts.link(origin.address);
-  const link = findUsableLink(control.connection, digestOf(request.token), clock());
-  const accountId = link?.accountId ?? null;
-  if (link === undefined || accountId === null) throw linkNotFound();
+  const digest = digestOf(request.token).toHex();
+  const accountId = (await findOpenLink(installation.connection, digest, clock()))?.accountId ?? null;
+  if (accountId === null) throw linkNotFound();
   attempt.succeeded();
-  const email = findAccount(control.connection, accountId)?.email ?? "";
+  const email = (await findAccount(installation.connection, accountId))?.email ?? "";
   const password = await passwords.hash(request.next, email, "new_password");
-  return act(parts, INSTALLATION, () => {
-    const at = clock();
-    if (findUsableLink(control.connection, digestOf(request.token), at) === undefined) throw linkNotFound();
-    return {
-      event: ownEvent("account.reset_password", accountId, {
-        link_id: link.id,
-        second_factor_ended: link.dropsTotp,
-        ...addressDetails(origin.address),
-      }),
-      changes: [
-        ["takeLink", { id: link.id, by: accountId, at }],
-        ["setPassword", { id: accountId, password, at }],
-        ...(link.dropsTotp ? DROPPED_FACTORS.map((kind): Change => [kind, { id: accountId }]) : []),
-        ["endOtherSessions", { accountId, keep: null }],
-        ["forgetDevices", { id: accountId }],
-      ],
-    };
-  });
+  const input = { digest, password, address: addressDetails(origin.address) };
+  const { auditId } = await parts.workspaces.change(asAccount(parts, accountId), "account.reset_password", input);
+  await journal.note(installation.id, { kind: "forget_devices", accountId });
+  return { auditId };
 }

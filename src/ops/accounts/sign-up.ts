@@ -1,17 +1,26 @@
 /** Creates accounts: with a link, or without one if the setting `signup` allows it. */
-import { showTime } from "../../ids.ts";
+import {
+  findAccount,
+  findAccountByEmail,
+  findAccountByLink,
+  hasAccounts,
+  type StoredAccount,
+} from "../../core/rows/access/accounts.ts";
+import { findOpenLink } from "../../core/rows/access/links.ts";
+import { authorisedBy } from "../../core/rows/access/sessions.ts";
+import type { NewAccount } from "../../operation-facts.ts";
 import { Problem } from "../../problem.ts";
-import { act } from "../directory/acts.ts";
-import type { Change } from "../directory/changes.ts";
 import { digestOf } from "../directory/secret.ts";
 import { nameProblem } from "../directory/workspaces.ts";
-import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
+import { linkNotFound } from "../members/operations.ts";
+import { type BegunSession, beginSession } from "./begin-session.ts";
+import { normaliseEmail } from "./emails.ts";
 import { addressDetails } from "./failed-sign-ins.ts";
 import { isIssuerOnly } from "./issuer-only.ts";
-import { findUsableLink, type LinkRecord } from "./links.ts";
-import { FOUNDER, findMembership, type Membership, type Role } from "./members.ts";
-import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
-import { type BegunSession, beginSession } from "./session-keeper.ts";
+import { acceptInvitation, foundWorkspace, requireInvitation } from "./membership.ts";
+import type { Membership } from "./memberships.ts";
+import { emailTaken } from "./operations/account.ts";
+import { type AccountParts, asAccount, type Origin } from "./parts.ts";
 
 interface SignUpRequest {
   email: string;
@@ -23,71 +32,56 @@ interface SignUpRequest {
 
 /** A new, signed-in account with the workspace that it owns or joined. */
 interface SignedUp {
-  account: AccountRecord;
+  account: StoredAccount;
   begun: BegunSession;
   workspace: Membership;
   /** The first key of a new workspace. */
   key: { id: string; apiKey: string } | null;
-  auditId: string;
+  auditId: string | null;
 }
-
-/** A sign-up that is allowed, unless its link is used or its address is taken meanwhile. */
-interface AdmittedSignUp {
-  account: AccountRecord;
-  link: LinkRecord | null;
-  request: SignUpRequest;
-  origin: Origin;
-}
-
-export const linkNotFound = () =>
-  new Problem(
-    "link_not_found",
-    "The link was used, has expired or was replaced. Ask for a new one. The operator creates links with: governd account link",
-    { param: "token" },
-  );
-
-const emailTaken = () =>
-  new Problem(
-    "email_taken",
-    "There is already an account with this mail address. Sign in with it; you can then accept an invitation.",
-    { param: "email" },
-  );
 
 /**
+ * Makes an account, and then its workspace, or joins one with it. If the second is cut off, the account is there: it can sign
+ * in, and has the right to found or to join until it did.
  * @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`,
  * `rate_limited`, `unavailable`
  */
 export async function signUp(parts: AccountParts, request: SignUpRequest, origin: Origin): Promise<SignedUp> {
-  const { control, clock, ids, passwords } = parts;
-  const link = admit(parts, request.token, origin);
+  const { installation, ids, passwords } = parts;
+  const way = await admit(parts, request.token, origin);
   const email = normaliseEmail(request.email);
   // Counts as an attempt until it succeeds, which limits how fast addresses can be probed.
   const attempt = parts.attempts.link(origin.address);
-  if (findAccountByEmail(control.connection, email) !== undefined) throw emailTaken();
-  const account: AccountRecord = {
-    id: ids.next("usr"),
-    email,
-    name: request.name ?? (email.split("@")[0] as string),
-    password: await passwords.hash(request.password, email, "password"),
-    totpSecret: null,
-    totpSince: null,
-    totpStep: 0,
-    createdAt: clock(),
-  };
-  const signedUp =
-    link?.kind === "invitation"
-      ? await joinWith(parts, { account, link, request, origin })
-      : await foundWith(parts, { account, link, request, origin });
+  if ((await findAccountByEmail(installation.connection, email)) !== undefined) throw emailTaken();
+  const id = ids.next("usr");
+  await parts.workspaces.change(asAccount(parts, id), "account.create", {
+    ...{ id, email, name: request.name ?? (email.split("@")[0] as string) },
+    ...{ password: await passwords.hash(request.password, email, "password"), way },
+    address: addressDetails(origin.address),
+  });
   attempt.succeeded();
-  return signedUp;
+  const account = (await findAccount(installation.connection, id)) as StoredAccount;
+  const { begun } = await beginSession(parts, account, origin);
+  if (way !== null && "invitationId" in way) {
+    const { workspace, auditId } = await acceptInvitation(parts, begun.session, request.token as string);
+    return { account, begun, workspace, key: null, auditId };
+  }
+  const name = request.workspaceName ?? ownWorkspaceName(account.name);
+  const within = { ...parts, authorisedBy: authorisedBy(begun.session) };
+  const { membership, keyId, apiKey, auditId } = await foundWorkspace(within, id, name);
+  return { account, begun, workspace: membership, key: { id: keyId, apiKey }, auditId };
 }
 
-/** Returns the link of a sign-up, or null when it needs none. */
-function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, token: string | null, origin: Origin) {
-  const isOff = isIssuerOnly(control.connection, issuerOnly);
+/** What allows a sign-up: a link for an account with its own workspace, or an invitation to one. */
+type Way = Exclude<NewAccount["way"], { issuer: string }>;
+
+/** Returns what allows a sign-up; null when it needs nothing. */
+async function admit(parts: AccountParts, token: string | null, origin: Origin): Promise<Way> {
+  const { installation, attempts, signup } = parts;
+  const isOff = await isIssuerOnly(parts);
   if (isOff && token === null) throw closed("Accounts are made by signing in by the issuer.");
   if (token === null) {
-    if (signup === "open" && hasAccounts(control.connection)) {
+    if (signup === "open" && (await hasAccounts(installation.connection))) {
       attempts.openSignUp(origin.address);
       return null;
     }
@@ -95,77 +89,39 @@ function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, t
       "You need an invitation to create an account. Ask an owner of a workspace, or the operator, for a link.",
     );
   }
-  const link = findUsableLink(control.connection, digestOf(token), clock());
-  if (link === undefined || link.kind === "reset") {
-    // This counts as an attempt, although a token cannot be guessed.
-    attempts.link(origin.address);
-    throw linkNotFound();
-  }
-  if (isOff && link.createdBy.startsWith("usr_")) {
+  const { way, isByMember } = await wayOf(parts, token, origin);
+  if (isOff && isByMember) {
     throw closed("Accounts are made by signing in by the issuer. Sign in there, and then open the link again.");
   }
-  if (signup === "closed" && link.createdBy.startsWith("usr_")) {
-    throw closed("Sign-up is closed. Ask the operator for a link.");
+  if (signup === "closed" && isByMember) throw closed("Sign-up is closed. Ask the operator for a link.");
+  return way;
+}
+
+/**
+ * Returns the link or the invitation of a token, with which no account was made yet, and whether a member made it.
+ * @throws {Problem} `link_not_found`
+ */
+async function wayOf(parts: AccountParts, token: string, origin: Origin): Promise<{ way: Way; isByMember: boolean }> {
+  const { clock, attempts } = parts;
+  const { connection: reader } = parts.installation;
+  const digest = digestOf(token).toHex();
+  try {
+    const link = await findOpenLink(reader, digest, clock());
+    if (link?.kind === "setup") return { way: { link: digest }, isByMember: false };
+    if (link !== undefined) throw linkNotFound();
+    const { id, createdBy } = await requireInvitation(parts, token);
+    if ((await findAccountByLink(reader, id)) !== undefined) throw linkNotFound();
+    return { way: { invitationId: id }, isByMember: createdBy.startsWith("usr_") };
+  } catch (error) {
+    // This counts as an attempt, although a token cannot be guessed.
+    if (error instanceof Problem && error.code === "link_not_found") attempts.link(origin.address);
+    throw error;
   }
-  return link;
 }
 
 const closed = (detail: string) => new Problem("sign_up_closed", detail);
 
-/** Decides on a new account. Returns the changes that create it and mark its link as used. */
-function added({ control, clock }: AccountParts, { account, link, request }: AdmittedSignUp): Change[] {
-  const { connection } = control;
-  if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
-  if (link === null || request.token === null) return [["addAccount", account]];
-  if (findUsableLink(connection, digestOf(request.token), clock()) === undefined) throw linkNotFound();
-  return [
-    ["takeLink", { id: link.id, by: account.id, at: account.createdAt }],
-    ["addAccount", account],
-  ];
-}
-
-/** Returns the event, in the log of the installation, of a new account that belongs to a workspace. */
-const traceOf = ({ account, link, origin }: AdmittedSignUp, workspaceId: string) =>
-  ownEvent("account.create", account.id, {
-    link_id: link?.id ?? null,
-    joined_workspace_id: workspaceId,
-    ...addressDetails(origin.address),
-  });
-
-/** Creates an account with its own workspace. */
-async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
-  const { account, request, origin } = signUp;
-  const { workspace, record, apiKey, begun, auditId } = await administrationOf(parts, account.id).createWorkspace(
-    request.workspaceName ?? ownWorkspaceName(account.name),
-    ({ id: workspaceId }) => ({
-      trace: traceOf(signUp, workspaceId),
-      changes: [
-        ...added(parts, signUp),
-        ["addMember", { workspaceId, accountId: account.id, role: "owner", joinedAt: account.createdAt }],
-      ],
-      also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
-    }),
-  );
-  return { account, begun, workspace: { ...workspace, ...FOUNDER }, key: { id: record.id, apiKey }, auditId };
-}
-
 function ownWorkspaceName(name: string): string {
   const full = `${name}'s workspace`;
   return nameProblem(full) === null ? full : "workspace";
-}
-
-/** Creates an account that joins the workspace of an invitation. */
-async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: LinkRecord }): Promise<SignedUp> {
-  const { account, link, origin } = signUp;
-  const accountId = account.id;
-  const workspaceId = link.workspaceId as string;
-  const role = link.role as Role;
-  const joinedAt = account.createdAt;
-  const { begun, auditId } = await act(parts, workspaceId, () => ({
-    event: ownEvent("member.join", accountId, { invitation_id: link.id, role, joined_at: showTime(joinedAt) }),
-    trace: traceOf(signUp, workspaceId),
-    changes: [...added(parts, signUp), ["addMember", { workspaceId, accountId, role, joinedAt }]],
-    also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
-  }));
-  return { account, begun, workspace: findMembership(parts, accountId, workspaceId), key: null, auditId };
 }

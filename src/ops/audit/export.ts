@@ -13,7 +13,7 @@ import { treeReader } from "../../core/rows/tree.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { type Context, finished, noAgent, operation } from "../../core/writer/operation.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { type AuditEventBody, parseEvent } from "../../log/event.ts";
+import { type AuditEventBody, parseEvent, VOCABULARY } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
 import type { ExportHeader } from "../../log/export-schema.ts";
 import { contentTypeOf, exportProof, exportWriter } from "../../log/export-write.ts";
@@ -103,6 +103,7 @@ async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?:
     last: empty ? null : await edge(last),
     tree_root: hexOf(await context.treeRoot()),
     restores: (await epochRestores(reader)).length,
+    vocabulary: VOCABULARY,
     ...(pruned > 0 ? { pruned_before: pruned } : {}),
   };
 }
@@ -188,6 +189,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   if (before === null && first !== null) run.first = first.seq;
   const isWholeLog = agentId === null && !isWindow(plan) && first?.seq === 0;
   const about: Omit<ExportHeader, "format"> = {
+    vocabulary: said.vocabulary,
     workspace_id: workspaceId,
     agent_id: agentId,
     start_time: said.start_time ?? null,

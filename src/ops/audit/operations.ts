@@ -54,7 +54,7 @@ let isHelped = false;
  * Verifies one agent's chain, or the whole workspace if `agentId` is null. Returns the body of the answer without its
  * time, which the recording operation adds.
  */
-async function verifyTrail(reader: Reader, agentId: string | null, openControl: LookContext["openControl"]) {
+async function verifyTrail(reader: Reader, agentId: string | null) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
@@ -75,16 +75,14 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
       ...(helped ? { threads } : {}),
     });
     const completeness = obstacle === null ? logCompleteness(report) : ({ is: "unknown" } as const);
-    // A log that is not valid cannot prove anything about the control database.
     const valid = report.valid && obstacle === null;
-    const control = agentId === null && valid && openControl ? await verifyControlRows(reader, openControl) : null;
     // Damaged pages may contain anything, so problems in them are not reported.
     const causes =
       obstacle === null ? causesOf(report.problems).map(reported) : [reportedObstacle(obstacle.code, obstacle.message)];
     const problems = causes.slice(0, MAX_PROBLEMS);
     await nameEvents(reader, problems);
     return {
-      valid: valid && control?.verdict !== "tampered",
+      valid,
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
       events_checked: report.eventsChecked,
@@ -92,7 +90,6 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
       chain_start: report.chainStart && { ...report.chainStart },
       chain_end: report.chainEnd && { ...report.chainEnd },
       first_invalid: report.firstInvalid && { ...report.firstInvalid },
-      control,
       restores: reportedRestores(report.restores).map((restore) => ({ ...restore })),
       problem_count: causes.length,
       problems,
@@ -102,22 +99,12 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   }
 }
 
-/** The most problems of the control database in a response. */
-const MAX_CONTROL_PROBLEMS = 100;
-
-async function verifyControlRows(reader: Reader, openControl: NonNullable<LookContext["openControl"]>) {
-  const { verifyOwnRows } = await import("../../verify/control/control.ts");
-  using connection = openControl();
-  const found = await verifyOwnRows(connection, reader);
-  return found && { ...found, problems: found.problems.slice(0, MAX_CONTROL_PROBLEMS).map((one) => ({ ...one })) };
-}
-
 const verifyAudit = operation("audit.verify", {
   /** Returns null when the agent does not exist. */
-  async look(reader, { openControl }, { scope }) {
+  async look(reader, _context, { scope }) {
     const agentId = agentIdOf(scope);
     const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
-    return exists ? await verifyTrail(reader, agentId, openControl) : null;
+    return exists ? await verifyTrail(reader, agentId) : null;
   },
   async run(_reader, context, { scope }, found) {
     if (found === null) return noAgent(null, agentIdOf(scope));

@@ -12,6 +12,7 @@ import { publicKeyPem } from "../../core/seals/keyring.ts";
 import type { Answer } from "../../core/writer/contract.ts";
 import { answered, type Context, finished, type LookContext, notFound, type Run } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
+import { VOCABULARY } from "../../log/event.ts";
 import { fingerprintOf, parseVerifierKey } from "../../log/note.ts";
 import { consistencyProof, inclusionProof } from "../../log/proof.ts";
 import { makeReceipt } from "../../log/receipt.ts";
@@ -70,7 +71,11 @@ export const giveReceipt: Run<"audit.receipt"> = async (reader, context, { event
     kind: "text",
     contentType: PLAIN_TEXT,
     filename: `receipt-${eventId}.${exact ? "tlog-proof" : "txt"}`,
-    body: makeReceipt(event.stored, path, seal.note, { exact, ...(await announcedKeys(reader, seal.size)) }),
+    body: makeReceipt(event.stored, path, seal.note, {
+      exact,
+      vocabulary: VOCABULARY,
+      ...(await announcedKeys(reader, seal.size)),
+    }),
   });
 };
 

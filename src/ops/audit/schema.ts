@@ -96,23 +96,8 @@ const EventReference = nullable(
   shape("EventReference", { seq: Count, agent_seq: Count, id: EventId, hash: Hash, timestamp: Time }),
 );
 
-const ControlRows = shape(
-  "ControlRows",
-  {
-    verdict: t.Union([t.Literal("verified"), t.Literal("tampered"), t.Literal("undetermined")]),
-    rows: t.Integer({ minimum: 0, description: "How many rows are as the log says." }),
-    problems: t.Array(
-      shape("ControlProblem", { code: t.String(), seq: nullable(Count), id: nullable(EventId), message: t.String() }),
-      { examples: [[]], maxItems: 100, description: "`seq` and `id` name the event that says otherwise." },
-    ),
-  },
-  "The workspace, its keys, members and invitations as `control.db` holds them, compared with the log. Null for one agent, and when the log itself is not valid.",
-);
-
 export const Verification = shape("Verification", {
-  valid: t.Boolean({
-    description: "The chain is intact, and every hash, commitment, stored entry and row of `control.db` agrees.",
-  }),
+  valid: t.Boolean({ description: "The chain is intact, and every hash, commitment and stored row agrees." }),
   events_checked: Count,
   completeness: t.Union([t.Literal("complete"), t.Literal("partial"), t.Literal("unknown")], {
     description:
@@ -125,7 +110,6 @@ export const Verification = shape("Verification", {
   first_invalid: usuallyNull(
     shape("FirstInvalid", { seq: nullable(Count), id: nullable(EventId), reason: t.String() }),
   ),
-  control: nullable(ControlRows),
   restores: t.Array(component("DeclaredRestore", Restore), {
     examples: [[]],
     description: "The restores from a backup that the log declares. Each begins an epoch; none is shown for one agent.",

@@ -1,22 +1,26 @@
 /**
  * Authenticates API keys on the main thread. A known key costs one hash and one map lookup; any other key is looked up
- * in the workspace that it names.
+ * in the file of the workspace that it names. The workspace's thread checks the key again in the transaction of each
+ * operation, so the cache may be late, and only for what is not recorded.
  */
 
+import type { StoredKey } from "../../core/rows/access/keys.ts";
+import type { LastUse } from "../../core/rows/access/notes.ts";
 import type { Principal } from "../../core/writer/contract.ts";
 import { Networks } from "../../networks.ts";
-import { workspaceOfKey } from "./api-key.ts";
-import type { ControlDatabase } from "./database.ts";
-import { type KeyRecord, markUsed } from "./keys.ts";
+import type { Installation } from "./installation.ts";
 import { type KeeperOptions, RecordCache } from "./record-cache.ts";
-import { digestName, digestOf } from "./secret.ts";
+import { digestOf } from "./secret.ts";
+import { workspaceOfSecret } from "./workspace-secret.ts";
 import { isWorkspace } from "./workspaces.ts";
 
 /** The most keys to cache. */
 const MAX_KNOWN_KEYS = 100_000;
 
 interface CachedKey {
-  digest: Uint8Array;
+  digest: string;
+  /** The workspace and the key, under which its uses are collected. */
+  use: string;
   principal: Principal;
   expiresAt: number;
   /** Null when requests may come from everywhere. */
@@ -24,18 +28,20 @@ interface CachedKey {
 }
 
 interface AuthenticatorOptions extends KeeperOptions {
-  /** Finds a key of a workspace by its digest, revoked or not. @throws {Problem} when the workspace cannot be read */
-  lookUp(workspaceId: string, digest: Uint8Array): Promise<KeyRecord | undefined>;
+  /** Finds a key of a workspace by its digest, ended or not. @throws {Problem} when the workspace cannot be read */
+  find(workspaceId: string, digest: string): Promise<StoredKey | null>;
+  /** Stores when keys of a workspace were last used. */
+  storeUse(workspaceId: string, uses: readonly LastUse[]): Promise<void>;
 }
 
 export class Authenticator extends RecordCache<CachedKey> {
   readonly #ofPrincipals = new WeakMap<Principal, CachedKey>();
 
   constructor(
-    control: ControlDatabase,
+    installation: Installation,
     private readonly options: AuthenticatorOptions,
   ) {
-    super(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError: options.onError });
+    super(installation, { most: MAX_KNOWN_KEYS, writeUses: (uses) => this.#writeUses(uses), onError: options.onError });
   }
 
   /**
@@ -43,10 +49,10 @@ export class Authenticator extends RecordCache<CachedKey> {
    * object for the same key until keys change. A key of a workspace that does not exist is not looked up.
    */
   authenticate(apiKey: string): Principal | null | Promise<Principal | null> {
-    const workspaceId = workspaceOfKey(apiKey);
+    const workspaceId = workspaceOfSecret("gov_", apiKey);
     if (workspaceId === null) return null;
-    const digest = digestOf(apiKey);
-    const known = this.get(digestName(digest));
+    const digest = digestOf(apiKey).toHex();
+    const known = this.get(digest);
     return known === undefined ? this.#lookUp(workspaceId, digest) : this.#inForce(known);
   }
 
@@ -65,26 +71,46 @@ export class Authenticator extends RecordCache<CachedKey> {
     return networks === null || networks.includes(address());
   }
 
-  #inForce({ principal, expiresAt }: CachedKey): Principal | null {
+  /** Forgets the keys of a workspace, which may have changed. */
+  forget(workspaceId: string): void {
+    this.forgetThose(({ principal }) => principal.workspaceId === workspaceId);
+  }
+
+  #inForce({ principal, expiresAt, use }: CachedKey): Principal | null {
     const now = this.options.clock();
     if (now >= expiresAt) return null;
-    this.used(principal.actor, now);
+    this.used(use, now);
     return principal;
   }
 
-  async #lookUp(workspaceId: string, digest: Uint8Array): Promise<Principal | null> {
-    if (!isWorkspace(this.control.connection, workspaceId)) return null;
-    const record = await this.options.lookUp(workspaceId, digest);
-    if (record === undefined || record.revokedAt !== null) return null;
-    const { id, scope, agents, networks, expiresAt } = record;
-    const principal = Object.freeze({ actor: id, workspaceId, scope, agents });
+  async #lookUp(workspaceId: string, digest: string): Promise<Principal | null> {
+    if (!isWorkspace(this.installation.connection, workspaceId)) return null;
+    const { changes } = this;
+    const key = await this.options.find(workspaceId, digest);
+    if (key === null || key.revokedAt !== null) return null;
+    const { id, scope, agents, networks, expiresAt } = key;
+    const principal = Object.freeze({ actor: id, workspaceId, scope, agents, ...(networks && { networks }) });
     const known: CachedKey = {
       digest,
+      use: `${workspaceId} ${id}`,
       principal,
       expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
       networks: networks && new Networks(networks),
     };
     this.#ofPrincipals.set(principal, known);
-    return this.#inForce(this.keep(digestName(digest), known));
+    // What was read before a change is used once, and not kept.
+    if (changes === this.changes) this.keep(digest, known);
+    return this.#inForce(known);
+  }
+
+  async #writeUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    const byWorkspace = new Map<string, LastUse[]>();
+    for (const [use, at] of uses) {
+      const [workspaceId, id] = use.split(" ") as [string, string];
+      const own = byWorkspace.get(workspaceId) ?? [];
+      own.push({ id, at });
+      byWorkspace.set(workspaceId, own);
+    }
+    await Promise.all(Array.from(byWorkspace, ([workspaceId, own]) => this.options.storeUse(workspaceId, own)));
   }
 }

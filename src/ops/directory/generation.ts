@@ -1,7 +1,7 @@
 /**
- * A counter that all processes on one data directory share: a small file that is mapped into memory. A process that
- * changes `control.db` advances the counter after its commit. The daemon reads it with every request, which takes
- * nanoseconds. So a key that the command line revokes is refused from the next request on.
+ * A counter that all processes on one data directory share: a small file that is mapped into memory. A process that has
+ * changed keys, members, accounts or sinks advances it after its commit. The daemon reads it with every request, which takes
+ * nanoseconds. So what is cached of them is read again after the command line has changed them.
  */
 import { existsSync } from "node:fs";
 import { createPrivateFile } from "../../core/datadir/private-files.ts";

@@ -1,27 +1,31 @@
 /**
- * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's threads,
+ * Appends events about workspaces and accounts to the audit logs that record them: through the daemon's threads,
  * or directly to the workspace's file, which works beside a running daemon and before its first start.
  */
 import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../../core/datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeyPem, sealKeySource } from "../../core/datadir/seal-key.ts";
+import type { WorkspaceHead } from "../../core/heads/tree.ts";
+import { type Note, storeNote } from "../../core/rows/access/notes.ts";
 import { SealKeyring } from "../../core/seals/keyring.ts";
 import { newOrigin } from "../../core/seals/options.ts";
 import { WorkspaceSealer } from "../../core/seals/sealer.ts";
 import type { Principal, Reply, WorkspaceEvent } from "../../core/writer/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../core/writer/file.ts";
+import { createWorkspaceFile, openWorkspaceFile, openWorkspaceReader } from "../../core/writer/file.ts";
+import { readHead } from "../../core/writer/head.ts";
 import { recordingJob } from "../../core/writer/job.ts";
 import { WorkspaceWriter, type WriterOptions } from "../../core/writer/perform.ts";
+import { UnknownNamespace } from "../../engine-libsql/copy-errors.ts";
 import { ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { Failure, messageOf } from "../../failure.ts";
-import { isId, randomPartOf, systemClock } from "../../ids.ts";
+import { type Clock, isId, systemClock } from "../../ids.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
-import { type Connection, openConnection } from "../../store/connection.ts";
+import type { Connection } from "../../store/connection.ts";
+import { MigrationFailed, otherGovernd, UnknownSchema } from "../../store/migrate.ts";
 import { removeDatabase } from "../../store/remove.ts";
-import { migrationFailure } from "./database.ts";
 import { noSuchWorkspace } from "./workspaces.ts";
 
 export type { WorkspaceEvent } from "../../core/writer/contract.ts";
@@ -39,60 +43,78 @@ export interface WorkspaceJournal {
    * @throws {Failure} `busy` when it could not be recorded, `outcome_unknown` when it may be
    */
   record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
-  /**
-   * Returns the id of the event whose id has the random part of this one; null when the log has none, undefined when the
-   * workspace has no log.
-   */
-  find(workspaceId: string, eventId: string): Promise<string | null | undefined>;
-  /**
-   * Makes the log refuse an event whose id has the random part of this one for ever, even if another node still tries to append it. Does nothing
-   * without a server, where an act appends its event under a lock that ends with its process.
-   */
-  refuse(workspaceId: string, eventId: string): Promise<void>;
+  /** Stores what a file has without an event. @throws {Failure} or {Problem} when it is not on disk */
+  note(workspaceId: string, note: Note): Promise<void>;
   /** Removes the files of a workspace that was never used. */
   discard(workspaceId: string): Promise<void>;
+  /** Returns how far the log of a workspace has come on disk. @throws the driver's error when it cannot be read */
+  headOf(workspaceId: string): WorkspaceHead;
+  /** Returns the first event of the log of a workspace. @throws the driver's error when it cannot be read */
+  genesisOf(workspaceId: string): { hash: string };
+  /** Reports that heads could not be recorded. The daemon records them later. */
+  headsLate(reason: string): void;
 }
 
 /** The facts in the first event of a workspace. */
-export interface NewWorkspace {
+interface NewWorkspace {
   id: string;
   name: string;
   actor: string;
+  /** The account that owns it; by default none yet. */
+  owner?: string | null;
 }
 
 /** Returns the daemon's journal. The thread that owns a workspace appends the event and seals it later. */
 export function threadJournal(
   files: WorkspaceJournal,
-  threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null> },
+  threads: {
+    record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null>;
+    note(workspaceId: string, note: Note): Promise<void>;
+  },
 ): WorkspaceJournal {
-  return { ...files, record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)) };
+  return {
+    ...files,
+    record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)),
+    note: (workspaceId, note) => threads.note(workspaceId, note),
+  };
 }
 
 interface JournalOptions {
   key: SealKeySource;
   hostnames: readonly string[];
+  /** The time of the events that the journal itself appends. */
+  clock: Clock;
   /** Called when a recorded event could not be sealed. The daemon seals it later. */
   onUnsealed(reason: string): void;
+  /** Called when heads could not be recorded. */
+  onHeadsLate(reason: string): void;
 }
 
 /** Returns the journal of a process that owns no workspaces. It seals what it appends. */
 export function fileJournal(directory: DataDirectory, options: Partial<JournalOptions> = {}): WorkspaceJournal {
-  const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
+  const { key = sealKeySource(directory, null), hostnames = [], clock = systemClock } = options;
+  const { onUnsealed = () => {}, onHeadsLate = () => {} } = options;
   const record = (workspaceId: string, event: WorkspaceEvent) =>
-    withWriter(directory, key, workspaceId, async (writer) => {
-      const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-      const id = requireRecorded(settled);
-      const reason = await sealNow(writer);
-      if (reason !== null) onUnsealed(reason);
-      return id;
-    });
+    withWriter(
+      directory,
+      key,
+      workspaceId,
+      async (writer) => {
+        const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+        const id = requireRecorded(settled);
+        const reason = await sealNow(writer);
+        if (reason !== null) onUnsealed(reason);
+        return id;
+      },
+      { clock },
+    );
   return {
-    async create({ id, name, actor }, event) {
+    async create({ id, name, actor, owner = null }, event) {
       const pem = sealKeyPem(key);
       const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey({ kind: "pem", pem }).publicBytes);
       await createWorkspaceFile(
         workspaceFile(directory, id),
-        { workspaceId: id, name, actor, sealKey },
+        { workspaceId: id, name, actor, owner, sealKey },
         systemClock,
         undefined,
         directory.encryptionKey,
@@ -110,26 +132,32 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
       return record(id, event);
     },
     record,
-    async find(workspaceId, eventId) {
-      if (directory.server !== null) return serverOf(directory.server).find(workspaceId, eventId);
-      const path = workspaceFile(directory, workspaceId);
-      if (!existsSync(path)) return undefined;
-      using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
-      const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
-      if (!hasLog) return undefined;
-      const sql = "SELECT id FROM events WHERE agent_id IS NULL AND substr(id, 19) = ?";
-      return connection.value<string>(sql, [randomPartOf(eventId)]) ?? null;
-    },
-    async refuse(workspaceId, eventId) {
-      if (directory.server !== null) await serverOf(directory.server).refuse(workspaceId, eventId);
-    },
+    note: (workspaceId, note) =>
+      withWriter(directory, key, workspaceId, (writer) => writer.derive((connection) => storeNote(connection, note))),
     async discard(workspaceId) {
       if (directory.server !== null) await serverOf(directory.server).discard(workspaceId);
       removeDatabase(workspaceFile(directory, workspaceId));
       rmSync(sealFile(directory, workspaceId), { force: true });
     },
+    headOf: (workspaceId) => headOf(directory, workspaceId),
+    genesisOf(workspaceId) {
+      using connection = openLog(directory, workspaceId);
+      return { hash: connection.value<string>("SELECT hash FROM events WHERE seq = 0") as string };
+    },
+    headsLate: onHeadsLate,
   };
 }
+
+/** Returns how far the log of a workspace has come on disk. @throws the driver's error when it cannot be read */
+function headOf(directory: DataDirectory, workspaceId: string): WorkspaceHead {
+  using connection = openLog(directory, workspaceId);
+  const { seq, hash } = readHead(connection);
+  return { workspaceId, size: seq + 1, hash };
+}
+
+/** Opens the log of a workspace for reading. */
+export const openLog = (directory: DataDirectory, workspaceId: string): Connection =>
+  openWorkspaceReader(workspaceFile(directory, workspaceId), workspaceId, directory.encryptionKey);
 
 /** Copies a new workspace to the libSQL server, if workspaces are on a server. */
 async function publish({ server, encryptionKey, ...directory }: DataDirectory, id: string): Promise<void> {
@@ -139,7 +167,7 @@ async function publish({ server, encryptionKey, ...directory }: DataDirectory, i
   await serverOf(server).publish(id, connection);
 }
 
-/** Returns the engine of a server, without warnings: commands and acts report the server's errors in their messages. */
+/** Returns the engine of a server, without warnings: commands and operations report the server's errors in their messages. */
 export const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
 
 /**
@@ -163,7 +191,11 @@ export async function withWriter<T>(
   const { connection, engine } =
     directory.server === null
       ? { connection: openExplained(path, directory) }
-      : await serverOf(directory.server).open(workspaceId, path, directory.encryptionKey);
+      : await serverOf(directory.server)
+          .open(workspaceId, path, directory.encryptionKey)
+          .catch((error) => {
+            throw error instanceof UnknownNamespace ? unknownOnServer(error) : error;
+          });
   const writer = new WorkspaceWriter(connection, { ...options, sealer, ...(engine && { engine }) });
   try {
     await sealer.load(connection);
@@ -179,6 +211,29 @@ function openExplained(path: string, { encryptionKey, takeLogRight }: DataDirect
   } catch (error) {
     throw migrationFailure(path, error);
   }
+}
+
+/** Returns the failure to report when a database cannot be brought to the present schema; other errors unchanged. */
+export function migrationFailure(path: string, error: unknown): unknown {
+  if (error instanceof MigrationFailed) return new Failure("migration_failed", error.message, { cause: error });
+  return error instanceof UnknownSchema ? unknownSchema(path, error) : error;
+}
+
+const unknownOnServer = (error: UnknownNamespace): Failure =>
+  new Failure(
+    error.isNewer ? "newer_database" : "engine_unusable",
+    `On the libSQL server, ${error.message}. Nothing was changed.`,
+    { cause: error },
+  );
+
+/** Returns the failure to report for a database that another governd wrote: a newer one, or one from before 0.1.0. */
+function unknownSchema(path: string, error: UnknownSchema): Failure {
+  const { found, newest } = error;
+  return new Failure(
+    found > newest ? "newer_database" : "data_directory_unusable",
+    `${path} was written by ${otherGovernd(found, newest)}. Nothing was changed.`,
+    { cause: error },
+  );
 }
 
 /** Returns the principal of the command line, which the audit log shows as the actor `cli`. */

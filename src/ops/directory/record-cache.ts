@@ -1,14 +1,14 @@
 /**
- * Caches records of the control database, so that a request with a known key costs no database access. Also collects
- * the times of last use, which are written periodically.
+ * Caches what authenticates requests, so that a request with a known key or session costs no database access. Also
+ * collects the times of last use, which are written periodically.
  *
  * The cache is cleared whenever the shared generation changes, so a revocation by another process takes effect at once.
- * If a process is killed between its commit and that signal, `PRAGMA data_version` shows the change within a second.
+ * If a process is killed between its commit to the file of the installation and that signal, `PRAGMA data_version` shows the
+ * change within a second.
  */
 import type { Clock } from "../../ids.ts";
-import type { Connection } from "../../store/connection.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
-import type { ControlDatabase } from "./database.ts";
+import type { Installation } from "./installation.ts";
 
 /** How often to check whether another process changed the database, ms. */
 const BACKSTOP_INTERVAL_MS = 1_000;
@@ -18,8 +18,8 @@ const LAST_USE_INTERVAL_MS = 30_000;
 interface RecordCacheOptions {
   /** The most records to hold. When there are more, the cache is cleared. */
   most: number;
-  /** Writes when a record was last used, ms since the epoch. Runs inside a transaction. */
-  writeUse: (connection: Connection, id: string, at: number) => void;
+  /** Writes when records were last used, ms since the epoch, by their ids. */
+  writeUses: (uses: ReadonlyMap<string, number>) => MaybePromise<void>;
   /** Called when a background read or write fails. It is retried at the next interval. */
   onError: (error: unknown) => void;
 }
@@ -29,41 +29,51 @@ export interface KeeperOptions extends Pick<RecordCacheOptions, "onError"> {
   clock: Clock;
 }
 
-/**
- * The length at which the control database's write-ahead log is copied back, bytes. Commands beside the daemon only
- * append.
- */
-const LONG_LOG_BYTES = 1024 * 1024;
-
 export abstract class RecordCache<T> implements Disposable {
   readonly #known = new Map<string, T>();
   readonly #lastUse = new Map<string, number>();
   readonly #timers: NodeJS.Timeout[];
+  #changes = 0;
   #generation: number;
-  #dataVersion: number;
+  #dataVersion: number | null = null;
 
   constructor(
-    protected readonly control: ControlDatabase,
+    protected readonly installation: Installation,
     private readonly settings: RecordCacheOptions,
   ) {
-    this.#generation = control.generation.current;
-    this.#dataVersion = control.dataVersion;
+    this.#generation = installation.generation.current;
     this.#timers = [
       this.#every(BACKSTOP_INTERVAL_MS, () => this.checkDatabase()),
       this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse()),
-      this.#every(LAST_USE_INTERVAL_MS, () => control.connection.checkpointIfDue(LONG_LOG_BYTES)),
     ];
   }
 
-  /** Returns the cached record. Call this before reading the database for a record to `keep`. */
+  /**
+   * Returns the cached record. Call this, or `changes`, before reading a record to `keep`. A record that takes time to
+   * read is kept only if `changes` is as it was.
+   */
   protected get(name: string): T | undefined {
-    const generation = this.control.generation.current;
-    if (generation !== this.#generation) {
-      // The generation is read before the database, so that a change in between shows as another generation.
-      this.#generation = generation;
-      this.#known.clear();
-    }
+    this.#followGeneration();
     return this.#known.get(name);
+  }
+
+  /** How often the cache, or a part of it, was cleared since something may have changed. */
+  protected get changes(): number {
+    this.#followGeneration();
+    return this.#changes;
+  }
+
+  #followGeneration(): void {
+    const generation = this.installation.generation.current;
+    if (generation === this.#generation) return;
+    // The generation is read before the record, so that a change in between shows as another generation.
+    this.#generation = generation;
+    this.#clear();
+  }
+
+  #clear(): void {
+    this.#changes++;
+    this.#known.clear();
   }
 
   /** Caches a record that was just read from the database, and returns it. */
@@ -71,6 +81,17 @@ export abstract class RecordCache<T> implements Disposable {
     if (this.#known.size >= this.settings.most) this.#known.clear();
     this.#known.set(name, record);
     return record;
+  }
+
+  /** Forgets all cached records, since any may have changed. */
+  forgetAll(): void {
+    this.#clear();
+  }
+
+  /** Forgets the cached records that fit. */
+  protected forgetThose(fits: (record: T) => boolean): void {
+    this.#changes++;
+    for (const [name, record] of this.#known) if (fits(record)) this.#known.delete(name);
   }
 
   /** Remembers when a record was used, ms since the epoch. */
@@ -83,23 +104,21 @@ export abstract class RecordCache<T> implements Disposable {
     return this.#lastUse.get(id) ?? 0;
   }
 
-  /** Clears the cache if another process changed the database since the last call. */
+  /** Clears the cache if the file of the installation has changed since the last call. */
   checkDatabase(): void {
-    const replacement = this.control.takeReplacement();
+    const replacement = this.installation.takeReplacement();
     if (replacement !== null) throw replacement;
-    const version = this.control.dataVersion;
+    const version = this.installation.dataVersion;
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
-    this.#known.clear();
+    this.#clear();
   }
 
-  /** Writes the pending times of last use in one transaction. */
+  /** Writes the pending times of last use. */
   async writeLastUse(): Promise<void> {
-    if (this.#lastUse.size === 0 || this.control.isReplaced) return;
+    if (this.#lastUse.size === 0 || this.installation.isReplaced) return;
     const used = new Map(this.#lastUse);
-    await this.control.transaction((connection) => {
-      for (const [id, at] of used) this.settings.writeUse(connection, id, at);
-    });
+    await this.settings.writeUses(used);
     for (const [id, at] of used) if (this.#lastUse.get(id) === at) this.#lastUse.delete(id);
   }
 

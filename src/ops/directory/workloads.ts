@@ -10,7 +10,7 @@ import { IssuerKeys } from "../../oidc/issuer-keys.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import { fitsClaims, type WorkloadRule } from "../../oidc/workload-rules.ts";
 import { namedIssuer, verifyToken, type WorkloadToken } from "../../oidc/workload-token.ts";
-import type { ControlDatabase } from "./database.ts";
+import type { Installation } from "./installation.ts";
 import { digestName, digestOf } from "./secret.ts";
 import { isWorkspace } from "./workspaces.ts";
 
@@ -20,7 +20,7 @@ const KNOWN_MS = 60_000;
 const MAX_KNOWN_TOKENS = 10_000;
 
 interface WorkloadsOptions {
-  control: ControlDatabase;
+  installation: Installation;
   clock: Clock;
   monotonicMs: () => number;
   /** Returns the authorities in the file of a rule. */
@@ -144,7 +144,7 @@ export class Workloads {
         plainIssuer(rule.issuer) === plainIssuer(issuer) &&
         audiences.includes(rule.audience) &&
         fitsClaims(rule.claims, claims) &&
-        isWorkspace(this.options.control.connection, rule.workspaceId),
+        isWorkspace(this.options.installation.connection, rule.workspaceId),
     );
     const actor = workloadId(issuer, subject);
     const workload = Object.freeze({ issuer, subject });

@@ -1,7 +1,10 @@
-/** Workspaces in the control database. */
+/**
+ * The workspaces of an installation, as its file has them: the rows that the events of its log state. The installation is one
+ * of them in form: its file has a log, but no agents.
+ */
 import { Failure } from "../../failure.ts";
+import { SYSTEM } from "../../log/event.ts";
 import type { Connection } from "../../store/connection.ts";
-import { countOf, Table } from "./table.ts";
 
 /** The longest name of a workspace or label of a key, in code points. */
 const NAME_MAX_CHARACTERS = 256;
@@ -10,48 +13,35 @@ const NAME_MAX_CHARACTERS = 256;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
-export interface WorkspaceRecord {
+interface WorkspaceRecord {
   id: string;
   name: string;
+  /** ms since the Unix epoch. */
   createdAt: number;
+  /** `cli` or `usr_…`; {@link INSTALLATION_CREATOR} for the installation. */
   createdBy: string;
-  /** Since when members need a second factor to use the workspace; null when they need none. */
-  secondFactorSince: number | null;
 }
 
-export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
-  id: "id",
-  name: "name",
-  createdAt: "created_at",
-  createdBy: "created_by",
-  secondFactorSince: "second_factor_since",
+/** The creator of the log of the installation, as its first event states it. No workspace has this creator. */
+export const INSTALLATION_CREATOR = SYSTEM;
+/** The name of the installation. */
+export const INSTALLATION_NAME = "Installation";
+
+const WORKSPACE = `SELECT w.id, w.name, a.timestamp, coalesce(w.founder, 'cli') FROM workspaces w
+  JOIN events a ON a.seq = w.added_seq WHERE w.deleted_seq IS NULL`;
+
+type WorkspaceRow = [id: string, name: string, createdAt: string, createdBy: string];
+
+const workspaceOf = ([id, name, createdAt, createdBy]: WorkspaceRow): WorkspaceRecord => ({
+  ...{ id, name, createdAt: Date.parse(createdAt), createdBy },
 });
 
-/**
- * The creator of the log of the installation in `workspaces` and in its first event. The log has the form of a
- * workspace without agents. No workspace has this creator, which distinguishes the log from workspaces.
- */
-export const INSTALLATION_CREATOR = "system";
-const INSTALLATION_NAME = "Installation";
-
-/**
- * SQL: the condition that a row of `workspaces` is the log of the installation. No other table in a query may have this
- * column.
- */
-export const OF_INSTALLATION = `created_by = '${INSTALLATION_CREATOR}'`;
-
-/** Returns the record of a new log of the installation. */
-export const installationRecord = (id: string, createdAt: number): WorkspaceRecord => ({
-  id,
-  name: INSTALLATION_NAME,
-  createdAt,
-  createdBy: INSTALLATION_CREATOR,
-  secondFactorSince: null,
-});
-
-/** Returns the log of the installation; undefined before its first event. */
-export const findInstallation = (connection: Connection): WorkspaceRecord | undefined =>
-  WORKSPACES.find(connection, `WHERE ${OF_INSTALLATION}`, []);
+/** Returns the record of the installation. @param connection of its file, as for all functions here */
+function installationIn(connection: Connection): WorkspaceRecord {
+  const sql = "SELECT h.workspace_id, e.timestamp FROM head h JOIN events e ON e.seq = 0";
+  const [id, createdAt] = connection.get<[string, string]>(sql) as [string, string];
+  return { id, name: INSTALLATION_NAME, createdAt: Date.parse(createdAt), createdBy: INSTALLATION_CREATOR };
+}
 
 /** Returns the rule that a name or label breaks, to follow the word "must" in a message; null when it is valid. */
 export function nameProblem(name: string): string | null {
@@ -62,36 +52,40 @@ export function nameProblem(name: string): string | null {
   return null;
 }
 
-/** Returns all workspaces, oldest first. */
-export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
-  return WORKSPACES.list(connection, `WHERE NOT ${OF_INSTALLATION} ORDER BY created_at, id`);
-}
+/** Returns all workspaces, oldest first, without deleted ones. */
+export const listWorkspaces = (connection: Connection): WorkspaceRecord[] =>
+  connection.all<WorkspaceRow>(`${WORKSPACE} ORDER BY w.added_seq`).map(workspaceOf);
 
-/** Returns the workspaces and the log of the installation, oldest first. Each has a file and seals. */
-export function listLogs(connection: Connection): WorkspaceRecord[] {
-  return WORKSPACES.list(connection, "ORDER BY created_at, id");
-}
+/** Returns the ids of the workspaces that were deleted. */
+export const listDeleted = (connection: Connection): string[] =>
+  connection.all<[string]>("SELECT id FROM workspaces WHERE deleted_seq IS NOT NULL ORDER BY id").flat();
 
-export function countWorkspaces(connection: Connection): number {
-  return countOf(connection, `SELECT count(*) FROM workspaces WHERE NOT ${OF_INSTALLATION}`);
-}
+/** Returns the ids of the installation and of all workspaces, oldest first. Each has a file and seals. */
+export const listLogIds = (connection: Connection): string[] =>
+  [installationIn(connection), ...listWorkspaces(connection)].map(({ id }) => id);
 
+/** Returns how many workspaces an account has made, with those that were deleted. */
+export const countFounded = (connection: Connection, accountId: string): number =>
+  connection.value<number>("SELECT count(*) FROM workspaces WHERE founder = ?", [accountId]) ?? 0;
+
+export const countWorkspaces = (connection: Connection): number =>
+  connection.value<number>("SELECT count(*) FROM workspaces WHERE deleted_seq IS NULL") ?? 0;
+
+/** Returns a workspace, or the installation, by its id; undefined for one that was deleted. */
 export function findWorkspace(connection: Connection, id: string): WorkspaceRecord | undefined {
-  return WORKSPACES.find(connection, "WHERE id = ?", [id]);
+  const row = connection.get<WorkspaceRow>(`${WORKSPACE} AND w.id = ?`, [id]);
+  if (row !== undefined) return workspaceOf(row);
+  const installation = installationIn(connection);
+  return installation.id === id ? installation : undefined;
 }
 
-/** Reports whether a workspace with this id exists. The log of the installation is not a workspace. */
+/** Reports whether a workspace with this id exists. The installation is not a workspace. */
 export const isWorkspace = (connection: Connection, id: string): boolean =>
-  (findWorkspace(connection, id)?.createdBy ?? INSTALLATION_CREATOR) !== INSTALLATION_CREATOR;
+  connection.get("SELECT 1 FROM workspaces WHERE id = ? AND deleted_seq IS NULL", [id]) !== undefined;
 
-/** @throws {Failure} `not_found` when there is no such workspace. The log of the installation is not a workspace. */
+/** @throws {Failure} `not_found` when there is no such workspace. The installation is not a workspace. */
 export function requireWorkspace(connection: Connection, id: string): void {
   if (!isWorkspace(connection, id)) throw noSuchWorkspace();
-}
-
-/** @throws {Failure} `not_found` when the id is neither that of a workspace nor that of the log of the installation */
-export function requireLog(connection: Connection, id: string): void {
-  if (findWorkspace(connection, id) === undefined) throw noSuchWorkspace();
 }
 
 export const noSuchWorkspace = (): Failure =>

@@ -51,7 +51,10 @@ const createSink: Run<"sink.create"> = async (reader, context, request) => {
   const details = { sink_id: id, ...made, ...settingDetails(request, Object.keys(request)) };
   const { timestamp: createdAt, seq: createdSeq } = context;
   const sink = { ...settings, ...NO_PROGRESS, id, createdSeq, createdAt, createdBy: principal.actor };
-  return changedRows("sink.create", context, details, bodyOf(context, sink, signing), { contents, status: 201 });
+  return changedRows("sink.create", context, details, bodyOf(context, sink, signing), {
+    contents: { sinks: contents },
+    status: 201,
+  });
 };
 
 const changeSink: Run<"sink.change"> = async (reader, context, { sinkId: id, change }) => {
@@ -80,7 +83,13 @@ const changeSink: Run<"sink.change"> = async (reader, context, { sinkId: id, cha
     ...(isBound && { settings_digest: digest }),
     ...settingDetails(changed, names),
   };
-  return changedRows("sink.change", context, details, bodyOf(context, changed), isBound ? { contents } : {});
+  return changedRows(
+    "sink.change",
+    context,
+    details,
+    bodyOf(context, changed),
+    isBound ? { contents: { sinks: contents } } : {},
+  );
 };
 
 /** Gives a webhook new signing keys. The old keys also sign for a day. */
@@ -92,7 +101,9 @@ const rotateSink: Run<"sink.rotate"> = async (reader, context, { sinkId: id }) =
   const signing = rotated(before.signing, newSigningKey(randomBytes(SECRET_BYTES)), until, context.nowMs);
   const { contents, digest } = bound(context, { ...sink, secrets: encrypted(context, id, { ...before, signing }) });
   const details = { sink_id: id, old_keys_until: showTime(until), settings_digest: digest };
-  return changedRows("sink.rotate", context, details, bodyOf(context, sink, signing), { contents });
+  return changedRows("sink.rotate", context, details, bodyOf(context, sink, signing), {
+    contents: { sinks: contents },
+  });
 };
 
 const removeSink: Run<"sink.remove"> = async (reader, context, { sinkId: id }) => {

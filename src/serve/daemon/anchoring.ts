@@ -4,7 +4,7 @@ import { wholeText } from "../../core/long-text.ts";
 import { type Reply, systemPrincipal, unrecorded, type WorkspaceClient } from "../../core/writer/contract.ts";
 import type { Anchors } from "../../follow/anchors/anchors.ts";
 import type { AnchorEvents } from "../../follow/anchors/queue.ts";
-import { AnchorFailed } from "../../follow/anchors/sinks.ts";
+import { AnchorFailed } from "../../follow/anchors/targets.ts";
 import { isReport } from "../../operations.ts";
 import type { Logger } from "./logger.ts";
 
@@ -44,7 +44,7 @@ async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<Rep
 
 const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
-/** Logs the first failure of a sink at once, and further ones each time their number doubles. */
+/** Logs the first failure of a target at once, and further ones each time their number doubles. */
 export function anchorLog(logger: Logger): AnchorEvents {
   const describe = (lag: { waiting: number; sinceMs: number | null; dropped: number }) => ({
     waiting: lag.waiting,
@@ -52,10 +52,10 @@ export function anchorLog(logger: Logger): AnchorEvents {
     dropped: lag.dropped,
   });
   return {
-    onFailure(sink, reason, attempt, lag) {
+    onFailure(target, reason, attempt, lag) {
       if ((attempt & (attempt - 1)) !== 0) return;
-      logger.warn("cannot anchor a seal", { sink, reason, attempt, ...describe(lag) });
+      logger.warn("cannot anchor a seal", { sink: target, reason, attempt, ...describe(lag) });
     },
-    onRecovery: (sink, lag) => logger.info("seals are anchored again", { sink, ...describe(lag) }),
+    onRecovery: (target, lag) => logger.info("seals are anchored again", { sink: target, ...describe(lag) }),
   };
 }

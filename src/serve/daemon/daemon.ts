@@ -6,11 +6,7 @@ import { readSealKey, sealKeySource } from "../../core/datadir/seal-key.ts";
 import { openNode } from "../../engine-libsql/nodes/node.ts";
 import { requireUsable } from "../../engine-libsql/requirements.ts";
 import type { Clock } from "../../ids.ts";
-import { startLink } from "../../ops/accounts/links.ts";
-import { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
-import { Authenticator } from "../../ops/directory/authenticator.ts";
-import { ControlDatabase } from "../../ops/directory/database.ts";
-import { findKeyByDigest } from "../../ops/directory/keys.ts";
+import { Installation } from "../../ops/directory/installation.ts";
 import { countWorkspaces } from "../../ops/directory/workspaces.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import type { Reread } from "../../settings/reread.ts";
@@ -63,23 +59,15 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const { directory } = stack.use(ownDataDirectory(found));
   if (directory.server !== null) await requireUsable(directory.server);
   const warn = (warning: string) => logger.warn(warning);
-  const control = stack.use(await ControlDatabase.openShared(directory, warn));
-  const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
-  const authenticator = stack.use(
-    new Authenticator(control, {
-      clock,
-      onError,
-      lookUp: async (_workspaceId, digest) => findKeyByDigest(control.connection, digest),
-    }),
-  );
-  const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
+  const installation = stack.use(await Installation.open(directory, warn));
+  const onError = (error: unknown) =>
+    logger.error("cannot use the file of the installation", { reason: String(error) });
   const watched = watchedNothing();
-  const service = stack.use(
-    await openService({ settings, directory, control, authenticator, sessions, clock, logger, watched }),
-  );
+  const service = stack.use(await openService({ settings, directory, installation, clock, logger, watched, onError }));
   const source = certificateSource(settings, directory, clock);
   const certificate = (await source?.load()) ?? null;
-  const node = control.shared && stack.use(await openNode({ settings, directory, control, service, clock, logger }));
+  const node =
+    installation.nodes && stack.use(await openNode({ settings, directory, installation, service, clock, logger }));
   const before = node?.before;
   const listener = new Listener(
     (address) => service.serve(address, certificate, { before }),
@@ -104,7 +92,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   let monitoring: Monitoring | null = null;
   if (settings.metrics_listen !== null) {
     const { openMonitoring } = await import("./monitoring.ts");
-    const parts = { control, directory, certificates, backups, clock, logger };
+    const parts = { installation, directory, certificates, backups, clock, logger };
     monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));
   }
   const server = {
@@ -115,8 +103,8 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     [service, schedules, ...(watch ? [watch] : []), ...(node ? [node] : []), server],
     logger,
   );
-  const empty = countWorkspaces(control.connection) === 0;
-  const token = await startLink(control, clock, node?.starts ?? { name: null, before: null });
+  const empty = countWorkspaces(installation.connection) === 0;
+  const token = await service.startLink();
   // The threads start while this one opens the port.
   await service.ready();
   const held = stack.move();

@@ -7,7 +7,7 @@ import { Issuer, type IssuerOptions, type WaitingFlow } from "../../oidc/issuer.
 import { type IssuerTrouble, isIssuerTrouble } from "../../oidc/refused.ts";
 import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import type { Waiting } from "../../ops/accounts/waiting.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
 import { Workloads } from "../../ops/directory/workloads.ts";
 import { isWorkspace } from "../../ops/directory/workspaces.ts";
 import type { Settings } from "../../settings/definitions.ts";
@@ -83,7 +83,7 @@ function readSecret(file: string): string {
 
 interface WorkloadParts {
   settings: Settings;
-  control: ControlDatabase;
+  installation: Installation;
   clock: Clock;
   logger: Pick<Logger, "warn">;
 }
@@ -92,17 +92,17 @@ interface WorkloadParts {
  * Returns the verifier of workloads' tokens.
  * @throws {Failure} `invalid_settings` when the authorities of an issuer cannot be read
  */
-export function workloadsOf({ settings, control, clock, logger }: WorkloadParts): Workloads {
+export function workloadsOf({ settings, installation, clock, logger }: WorkloadParts): Workloads {
   const readAuthorities = (file: string) => readText("invalid_settings", file, "ca_file");
   for (const { caFile, issuer, workspaceId } of settings.workload) {
     if (caFile !== null) readAuthorities(caFile);
-    if (!isWorkspace(control.connection, workspaceId)) {
+    if (!isWorkspace(installation.connection, workspaceId)) {
       logger.warn("a rule for workloads names a workspace that does not exist", { issuer, workspace_id: workspaceId });
     }
   }
   return new Workloads(
     {
-      control,
+      installation,
       clock,
       monotonicMs: () => performance.now(),
       readAuthorities,

@@ -1,16 +1,17 @@
 /** URLs of the daemon for people: one-time links, and reachable addresses. */
 
+import type { LinkKind } from "../../core/rows/access/links.ts";
 import { isEveryAddress } from "../../networks.ts";
-import type { LinkKind } from "../../ops/accounts/links.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { type Address, formatAddress } from "../../settings/values.ts";
 
-const PAGES: Record<LinkKind, string> = { setup: "/sign-up", invitation: "/join", reset: "/reset" };
+const PAGES: Record<LinkKind | "invitation", string> = { setup: "/sign-up", invitation: "/join", reset: "/reset" };
 
 const HTTPS_PORT = 443;
 
 /** Returns the URL of a one-time link. The token is in the fragment, which browsers never send. */
-export const linkUrl = (base: string, kind: LinkKind, token: string): string => `${base}${PAGES[kind]}#token=${token}`;
+export const linkUrl = (base: string, kind: keyof typeof PAGES, token: string): string =>
+  `${base}${PAGES[kind]}#token=${token}`;
 
 /**
  * Returns the base URL for people, with the first host name without a wildcard if there is one. Behind a TLS proxy the

@@ -1,6 +1,6 @@
 /** The listener for metrics and probes. This file is imported only when the listener is set. */
 import type { Anchors } from "../../follow/anchors/anchors.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
 import { countWorkspaces } from "../../ops/directory/workspaces.ts";
 import type { Address } from "../../settings/values.ts";
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
@@ -29,7 +29,7 @@ const LAST_SCRAPE_MS = 500;
 
 /** The sources of metrics besides the service. */
 interface MonitoringParts extends Pick<MetricsSources, "directory" | "certificates" | "backups" | "clock"> {
-  control: ControlDatabase;
+  installation: Installation;
   logger: Logger;
 }
 
@@ -42,7 +42,7 @@ export interface Monitoring extends AsyncDisposable {
 export async function openMonitoring(
   address: Address,
   { requests, readiness, ...monitored }: Monitored,
-  { control, logger, ...parts }: MonitoringParts,
+  { installation, logger, ...parts }: MonitoringParts,
 ): Promise<Monitoring> {
   if (requests === null) throw new Error("the requests are not counted");
   await using stack = new AsyncDisposableStack();
@@ -51,7 +51,7 @@ export async function openMonitoring(
       ...monitored,
       ...parts,
       requests,
-      countWorkspaces: () => countWorkspaces(control.connection),
+      countWorkspaces: () => countWorkspaces(installation.connection),
       onError: (metric, error) =>
         logger.error("cannot read a metric", { metric, name: error instanceof Error ? error.name : typeof error }),
     }),

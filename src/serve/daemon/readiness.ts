@@ -11,8 +11,8 @@ interface ReadinessParts {
   /** The data directory. */
   root: string;
   threadsRunning(): boolean;
-  /** Whether `control.db` was removed, replaced or overwritten. */
-  controlReplaced(): boolean;
+  /** Whether the file of the installation was removed or replaced, or cannot be used. */
+  installationFails(): boolean;
   /** False while the disk refuses writes of workspaces. */
   takesWrites(): boolean;
   down: Pick<WorkspacePool["down"], "size" | "values">;
@@ -34,14 +34,14 @@ export class ReadinessProbe {
 
   /** Returns the result for the operator: each check, and the ids of the workspaces that are down. */
   async detailed(): Promise<{ ready: boolean; body: string }> {
-    const { ready, storageWritable, threadsRunning, controlReplaced } = await this.#probe();
+    const { ready, storageWritable, threadsRunning, installationFails } = await this.#probe();
     const body = {
       status: ready ? "ready" : "not_ready",
       checks: {
         storage: storageWritable ? "ok" : "not writable",
-        // The daemon migrates the control database before it listens, and a workspace when it opens it.
+        // The daemon migrates the file of the installation before it listens, and a workspace when it opens it.
         migrations: "ok",
-        control: controlReplaced ? "control.db was removed, replaced or overwritten" : "ok",
+        installation: installationFails ? "its file was removed or replaced, or cannot be used" : "ok",
         threads: threadsRunning ? "ok" : "restarting",
       },
       workspaces_down: Array.from(this.parts.down.values(), ({ workspaceId, reason, sinceMs }) => ({
@@ -65,9 +65,9 @@ export class ReadinessProbe {
     }
     const storageWritable = (await this.#probed) && takesWrites();
     const threadsRunning = this.parts.threadsRunning();
-    const controlReplaced = this.parts.controlReplaced();
-    const ready = storageWritable && threadsRunning && !controlReplaced;
-    return { storageWritable, threadsRunning, controlReplaced, ready };
+    const installationFails = this.parts.installationFails();
+    const ready = storageWritable && threadsRunning && !installationFails;
+    return { storageWritable, threadsRunning, installationFails, ready };
   }
 }
 

@@ -3,29 +3,36 @@
 import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts";
 import { DiskReserve } from "../../core/datadir/reserve.ts";
 import { sealKeySource } from "../../core/datadir/seal-key.ts";
+import { hasAccounts } from "../../core/rows/access/accounts.ts";
 import { FULL_TEXT_FROM } from "../../core/rows/full-text.ts";
 import { sealingOptions } from "../../core/seals/options.ts";
+import { systemPrincipal } from "../../core/writer/contract.ts";
 import type { NodeIdentity } from "../../engine-libsql/cluster/identity.ts";
 import { nothingOwned, type Ownership } from "../../engine-libsql/nodes/ownership.ts";
 import { identified, serveNodes } from "../../engine-libsql/nodes/requests.ts";
 import { messageOf, stackFrames, systemCode } from "../../failure.ts";
-import { Anchors, sinksOf } from "../../follow/anchors/anchors.ts";
+import { Anchors, targetsOf } from "../../follow/anchors/anchors.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
+import type { RowTableName } from "../../log/row-effects.ts";
 import { isLoopback, Networks } from "../../networks.ts";
 import type { WaitingFlow } from "../../oidc/issuer.ts";
 import { Attempts } from "../../ops/accounts/attempts.ts";
 import { FactorKey } from "../../ops/accounts/factor-key.ts";
 import { FailedSignIns } from "../../ops/accounts/failed-sign-ins.ts";
+import { Memberships } from "../../ops/accounts/memberships.ts";
+import type { AccountParts } from "../../ops/accounts/parts.ts";
 import { Passwords } from "../../ops/accounts/passwords.ts";
 import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
-import type { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
+import { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
+import { startLink } from "../../ops/accounts/start-link.ts";
 import { Waiting } from "../../ops/accounts/waiting.ts";
-import { recordInInstallation, settleActs } from "../../ops/directory/acts.ts";
-import type { Authenticator } from "../../ops/directory/authenticator.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
-import { fileJournal, threadJournal } from "../../ops/directory/journal.ts";
+import { Authenticator } from "../../ops/directory/authenticator.ts";
+import { removeDeleted, removeUnfinished } from "../../ops/directory/deletion.ts";
+import { HeadsUpkeep } from "../../ops/directory/heads.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
+import { fileJournal, threadJournal, withWriter } from "../../ops/directory/journal.ts";
 import type { Workloads } from "../../ops/directory/workloads.ts";
-import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listLogIds } from "../../ops/directory/workspaces.ts";
 import type { SettingName, Settings } from "../../settings/definitions.ts";
 import type { Address } from "../../settings/values.ts";
 import { sinkPlaces } from "../../sink.ts";
@@ -43,7 +50,6 @@ import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { connectionLimits, descriptorPlan } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
-import { findingsFrom } from "./findings.ts";
 import { signInIssuer, workloadsOf } from "./issuer.ts";
 import { type Logger, levelOfStatus, warnSparingly } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
@@ -52,16 +58,17 @@ import type { Applies } from "./reload.ts";
 import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
 import { upkeepFrom, type Watched } from "./upkeep.ts";
+import { findingsFrom, keyFinder, workspacesOf } from "./workspace-requests.ts";
 
 interface ServiceParts {
   settings: Settings;
   directory: DataDirectory;
-  control: ControlDatabase;
-  authenticator: Authenticator;
-  sessions: SessionKeeper;
+  installation: Installation;
   clock: Clock;
   logger: Logger;
   watched: Watched;
+  /** Called when the file of the installation cannot be used in the background. */
+  onError: (error: unknown) => void;
 }
 
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
@@ -85,6 +92,10 @@ interface Service extends Applies, AsyncDisposable {
   apply: Applies["apply"];
   monitored: Monitored;
   ownership: Ownership;
+  /** On a node, brings the working copy of the file of the installation up to date. */
+  refreshInstallation(): Promise<void>;
+  /** As {@link startLink}; null when there is an account, or when the accounts cannot be used, which is logged. */
+  startLink(): Promise<string | null>;
   /** Resolves when the workspace threads have started. Requests that arrive earlier wait for them. */
   ready(): Promise<void>;
   /** Ends responses that do not end by themselves. */
@@ -92,14 +103,14 @@ interface Service extends Applies, AsyncDisposable {
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
-  const { directory, control, clock, logger } = parts;
+  const { directory, installation, clock, logger } = parts;
   let { settings } = parts;
   const embeddings = await embeddingOptions(settings);
   let descriptors = descriptorPlan(settings, logger);
   await using stack = new AsyncDisposableStack();
   const descriptorReserve = stack.use(new DescriptorReserve());
   const places = () =>
-    sinksOf(settings, {
+    targetsOf(settings, {
       proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
       keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
     });
@@ -114,7 +125,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const pool: WorkspacePool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
-      controlFile: directory.control,
       encryptionKey: directory.encryptionKey?.reveal() ?? null,
       server: directory.server,
       // A thread cannot receive a function, so it gets the offset of this clock from the system clock.
@@ -129,7 +139,14 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         if (trouble === "disk_full") reserve.release();
       },
       onNoSpace: () => reserve.release(),
-      onRows: (workspaceId, tables) => tables.sinks !== undefined && sinks.notice(workspaceId, tables.sinks),
+      onRows(workspaceId, tables) {
+        if (tables.keys !== undefined) authenticator.forget(workspaceId);
+        if (tables.members !== undefined || tables.workspace !== undefined) memberships.forget(workspaceId);
+        if (tables.sessions !== undefined) sessions.forgetAll();
+        // Accounts may have gained or lost a second factor.
+        if (FACTOR_TABLES.some((table) => tables[table] !== undefined)) memberships.forgetAll();
+        if (tables.sinks !== undefined) sinks.notice(workspaceId, tables.sinks);
+      },
       onNoDescriptors: () => descriptorReserve.release(),
       onSealed: (workspaceId, { size, note }) => {
         tally.seals++;
@@ -140,10 +157,38 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         tally.unexpectedFailures++;
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") });
       },
-      onDown: ({ workspaceId, reason }) => logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
-      onUp: (workspaceId) => logger.info("a workspace recovered", { workspace_id: workspaceId }),
+      onOpened: (workspaceId) => installation.reopened(workspaceId),
+      onDown({ workspaceId, reason }) {
+        logger.error("a workspace is down", { workspace_id: workspaceId, reason });
+      },
+      onUp(workspaceId) {
+        logger.info("a workspace recovered", { workspace_id: workspaceId });
+      },
       onWarning: warnSparingly(logger, () => performance.now()),
       onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
+    }),
+  );
+  const authenticator = stack.use(
+    new Authenticator(installation, {
+      clock,
+      onError: parts.onError,
+      find: keyFinder(pool, directory.server !== null),
+      storeUse: (workspaceId, uses) => pool.note(workspaceId, { kind: "last_use", used: "keys", uses }),
+    }),
+  );
+  const workspaces = workspacesOf(pool, installation, directory.server !== null);
+  const sessions = stack.use(
+    new SessionKeeper(installation, {
+      clock,
+      onError: parts.onError,
+      storeUse: (uses) => pool.note(installation.id, { kind: "last_use", used: "sessions", uses }),
+    }),
+  );
+  const memberships = stack.use(
+    new Memberships(installation, {
+      clock,
+      onError: parts.onError,
+      find: (workspaceId, accountId) => workspaces.ask(workspaceId, "member.find", { accountId }),
     }),
   );
   const reserve = stack.use(
@@ -154,24 +199,43 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   );
   collectWhenIdle();
   const ownership: Ownership = { owned: directory.server === null ? null : nothingOwned };
-  const sinks: Sinks = stack.use(new Sinks({ control, pool, logger, ownership, places: sinkPlaces(settings) }));
-  stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool, ownership));
+  const sinks: Sinks = stack.use(new Sinks({ installation, pool, logger, ownership, places: sinkPlaces(settings) }));
+  const workspaceIds = () => listLogIds(installation.connection);
+  stack.use(new Sweeper(workspaceIds, pool, ownership, logger));
   const readiness = new ReadinessProbe({
     root: directory.root,
     threadsRunning: () => pool.running,
-    controlReplaced: () => control.isReplaced,
+    installationFails: () => installation.isReplaced || pool.down.has(installation.id),
     down: pool.down,
     takesWrites: () => !pool.down.diskFails && !pool.space.isFull,
     monotonicMs: () => performance.now(),
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
-  const { failures, ...accounts } = accountDeps(parts, pool);
+  const { failures, ...accounts } = accountDeps({ ...parts, sessions, workspaces, memberships }, pool);
   stack.use(failures);
-  await settleActs(accounts.parts, (workspace_id, error) =>
-    logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
+  await installation.ensure(accounts.parts);
+  // On a node, the working copy may be missing, or old.
+  await installation.read(() => {}, undefined);
+  sinks.start();
+  removeDeleted(directory, installation);
+  if (directory.server === null) {
+    const onUnknown = (id: string) => logger.error("nobody made this workspace here", { workspace_id: id });
+    await removeUnfinished(directory, installation, onUnknown);
+  }
+  const heads = stack.use(
+    new HeadsUpkeep(
+      {
+        directory,
+        installation,
+        journal: accounts.parts.journal,
+        sizeOf: (id) => pool.knownSize(id),
+        onBehind: (id) => logger.error("a workspace is older than its recorded head", { workspace_id: id }),
+      },
+      settings.heads_interval,
+    ),
   );
   const workloads = workloadsOf(parts);
-  const depsNow = () => appDeps({ ...parts, settings, workloads }, monitored, accounts);
+  const depsNow = () => appDeps({ ...parts, settings, workloads, authenticator }, monitored, accounts);
   const monitored = { pool, anchors, sinks, requests, tally, readiness };
   const held = stack.move();
   return {
@@ -183,11 +247,29 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       settings = reread.settings;
       if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
       pool.change(workspaceOptions(directory, settings));
+      if (reread.changed.has("heads_interval")) heads.useInterval(settings.heads_interval);
       if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
       workloads.apply(settings.workload);
-      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
+      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceTargets(places());
     },
-    identify: (request) => identified({ ...parts, workloads }, request),
+    identify: (request) => identified({ installation, sessions, workloads }, request),
+    refreshInstallation: async () => void (await pool.refresh({ principal: systemPrincipal(installation.id) })),
+    async startLink() {
+      try {
+        if (await hasAccounts(installation.connection)) return null;
+        // This thread makes it, since the others are still starting.
+        const key = sealKeySource(directory, settings.seal_key);
+        const onUnsealed = (reason: string) => logger.warn("the start link is not sealed yet", { reason });
+        const token = await withWriter(directory, key, installation.id, (writer, reader) =>
+          startLink(writer, reader, onUnsealed),
+        );
+        await installation.changed();
+        return token;
+      } catch (error) {
+        logger.error("the accounts cannot be used", { reason: messageOf(error) });
+        return null;
+      }
+    },
     serveNodes: (...where) => serveNodes(depsNow(), ...where),
     serve: (address, certificate, { shared = false, before } = {}) =>
       startServer(depsNow(), {
@@ -211,6 +293,9 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   };
 }
 
+/** The tables that say whether an account has a second factor. */
+const FACTOR_TABLES = ["accounts", "passkeys", "identities"] as const satisfies readonly RowTableName[];
+
 const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
 
 const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
@@ -231,7 +316,7 @@ function workspaceOptions(directory: DataDirectory, settings: Settings): Changea
 type ServiceAccounts = AccountDeps & { flows: Waiting<WaitingFlow> };
 
 function appDeps(
-  parts: ServiceParts & { workloads: Workloads },
+  parts: ServiceParts & { workloads: Workloads; authenticator: Authenticator },
   monitored: Monitored,
   accounts: ServiceAccounts,
 ): Omit<AppDeps, "peerOf"> {
@@ -282,17 +367,21 @@ function appDeps(
 /** Reports whether other machines connect to an address directly. Behind a proxy, all connections are the proxy's. */
 const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
 
-function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts & { failures: FailedSignIns } {
-  const { settings, directory, control, sessions, clock, logger } = parts;
+function accountDeps(
+  parts: ServiceParts & Pick<AccountParts, "workspaces" | "memberships"> & { sessions: SessionKeeper },
+  pool: WorkspacePool,
+): ServiceAccounts & { failures: FailedSignIns } {
+  const { settings, directory, installation, sessions, clock, logger } = parts;
   const random = new RandomPool();
   const files = fileJournal(directory, {
     key: sealKeySource(directory, settings.seal_key),
     hostnames: settings.hostnames,
     onUnsealed: (reason) => logger.warn("a new workspace is not sealed yet", { reason }),
+    onHeadsLate: (reason) => logger.warn("the heads of the workspaces are not recorded yet", { reason }),
   });
-  const acts = { control, journal: threadJournal(files, pool), clock, ids: new IdSource(clock, random) };
+  const journal = threadJournal(files, pool);
   const failures = new FailedSignIns({
-    record: async (event) => void (await recordInInstallation(acts, event)),
+    record: async (event) => void (await journal.record(installation.id, event)),
     clock,
     timer: systemTimer,
     onError: (error) => logger.warn("failed sign-ins could not be recorded", { reason: messageOf(error) }),
@@ -301,12 +390,13 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
     failures,
     sessions,
     parts: {
-      ...acts,
+      ...{ installation, journal, clock, ids: new IdSource(clock, random), random },
       failures,
-      random,
       passwords: new Passwords(random),
       attempts: new Attempts(() => performance.now()),
       factorKey: new FactorKey(directory),
+      workspaces: parts.workspaces,
+      memberships: parts.memberships,
       signup: settings.signup,
       issuerOnly: settings.oidc_only,
       caFile: settings.tls === "auto" ? directory.authority : null,

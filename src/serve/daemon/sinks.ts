@@ -7,8 +7,9 @@
 import { systemPrincipal } from "../../core/writer/contract.ts";
 import type { Ownership } from "../../engine-libsql/nodes/ownership.ts";
 import { messageOf } from "../../failure.ts";
-import type { ControlDatabase } from "../../ops/directory/database.ts";
-import { noteSinks, sinkWorkspaces } from "../../ops/directory/sink-index.ts";
+import { Follower, UNTIL_WOKEN } from "../../follower.ts";
+import { sinkWorkspaces } from "../../ops/directory/directory.ts";
+import type { Installation } from "../../ops/directory/installation.ts";
 import type { SinkPlaces, SinkProgress } from "../../sink.ts";
 import type { SinkLag } from "../metrics/sinks.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
@@ -20,7 +21,7 @@ import type { Logger } from "./logger.ts";
 const TICK_MS = 1_000;
 
 interface SinksParts {
-  control: ControlDatabase;
+  installation: Installation;
   pool: WorkspacePool;
   logger: Logger;
   /** Only one node delivers the events of a workspace. */
@@ -30,12 +31,15 @@ interface SinksParts {
 
 export class Sinks implements AsyncDisposable {
   readonly #parts: SinksParts;
-  readonly #timer: NodeJS.Timeout;
+  /** Writes the positions some time after the first of them has moved. */
+  readonly #writing: Follower;
+  /** Keeps up with the index, with what other processes change in it, and with the workspaces of this node. */
+  readonly #keepingUp: Follower;
   /** The thread that delivers; null before the first sink. */
   #thread: SinkThread | null = null;
   #places: SinkPlaces;
   /** The index, as far as it was read: the workspaces with sinks, and how often these have changed. */
-  #index: ReadonlyMap<string, number>;
+  #index: ReadonlyMap<string, number> = new Map();
   /** What must still be noted in the index: whether the workspace has sinks. */
   readonly #unnoted = new Map<string, boolean>();
   readonly #states = new Map<string, ReportedSink>();
@@ -43,18 +47,24 @@ export class Sinks implements AsyncDisposable {
   #generation: number;
   /** The workspaces with sinks that this node serves; null when there are no other nodes. */
   #owned: ReadonlySet<string> | null;
-  #ticking: Promise<void> = Promise.resolve();
 
   constructor(parts: SinksParts) {
-    const { control, ownership } = parts;
+    const { installation, ownership } = parts;
     this.#parts = parts;
     this.#places = parts.places;
-    this.#generation = control.generation.current;
-    this.#index = sinkWorkspaces(control.connection);
+    this.#generation = installation.generation.current;
     this.#owned = ownership.owned === null ? null : new Set();
+    const failed = (error: unknown) =>
+      parts.logger.error("cannot keep up with the sinks", { reason: messageOf(error) });
+    this.#writing = new Follower({ step: async () => this.#write(), failed });
+    this.#keepingUp = new Follower({ step: () => this.#keepUp(), failed });
+  }
+
+  /** Begins to deliver. The installation must have been made. */
+  start(): void {
+    this.#index = sinkWorkspaces(this.#parts.installation.connection);
     this.#follow();
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
-    this.#timer.unref();
+    this.#keepingUp.wake(TICK_MS);
   }
 
   /** Changes the allowed receivers. */
@@ -76,15 +86,15 @@ export class Sinks implements AsyncDisposable {
       this.#unnoted.set(workspaceId, some);
       this.#index = new Map([...this.#index, [workspaceId, 0]]);
       this.#follow();
-      this.#tick();
+      this.#keepingUp.wake();
     }
     this.#thread?.look(workspaceId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#ticking;
+    await this.#keepingUp.end();
     await this.#thread?.close();
+    await this.#writing.end();
     this.#write();
   }
 
@@ -111,6 +121,7 @@ export class Sinks implements AsyncDisposable {
     this.#states.set(state.id, state);
     if (before === undefined ? state.delivered + state.failed > 0 : hasMoved(before, state)) {
       this.#unwritten.add(state.id);
+      this.#writing.wake(TICK_MS);
     }
     if (before?.isFailing === state.isFailing || (before === undefined && !state.isFailing)) return;
     const { logger } = this.#parts;
@@ -132,37 +143,30 @@ export class Sinks implements AsyncDisposable {
     logger.error("a sink cannot be switched off", { sink: sinkId, reason: answer.detail });
   }
 
-  #tick(): void {
-    this.#ticking = this.#ticking.then(() => this.#keepUp());
-  }
-
-  async #keepUp(): Promise<void> {
-    this.#write();
-    try {
-      await this.#noteIndex();
-      this.#readIndex();
-      await this.#followOwnership();
-    } catch (error) {
-      this.#parts.logger.error("cannot follow which workspaces have sinks", { reason: messageOf(error) });
-    }
+  async #keepUp(): Promise<number> {
+    await this.#noteIndex();
+    this.#readIndex();
+    await this.#followOwnership();
+    this.#keepingUp.recovered();
+    return TICK_MS;
   }
 
   async #noteIndex(): Promise<void> {
     for (const [workspaceId, some] of [...this.#unnoted]) {
-      await noteSinks(this.#parts.control, workspaceId, some);
+      await this.#parts.pool.note(this.#parts.installation.id, { kind: "sinks", workspaceId, some });
       if (this.#unnoted.get(workspaceId) === some) this.#unnoted.delete(workspaceId);
     }
   }
 
-  /** Reads the index again if another process has changed the control database. */
+  /** Reads the index again if another process has changed it. */
   #readIndex(): void {
-    const { control, pool, ownership } = this.#parts;
-    const generation = control.generation.current;
+    const { installation, pool, ownership } = this.#parts;
+    const generation = installation.generation.current;
     if (generation === this.#generation) return;
-    // The generation is read before the database, so that a change in between shows as another generation.
+    // The generation is read before the index, so that a change in between shows as another generation.
     this.#generation = generation;
     const before = this.#index;
-    this.#index = sinkWorkspaces(control.connection);
+    this.#index = sinkWorkspaces(installation.connection);
     this.#follow();
     for (const [workspaceId, changes] of this.#index) {
       if (before.get(workspaceId) === changes) continue;
@@ -186,12 +190,13 @@ export class Sinks implements AsyncDisposable {
     this.#follow();
   }
 
-  #write(): void {
+  #write(): number {
     const states = [...this.#unwritten].flatMap((id) => this.#states.get(id) ?? []);
     this.#unwritten.clear();
     for (const [workspaceId, positions] of Map.groupBy(states, (state) => state.workspaceId)) {
       this.#parts.pool.storePositions(workspaceId, positions.map(progressOf));
     }
+    return UNTIL_WOKEN;
   }
 }
 

@@ -8,8 +8,11 @@
  */
 import { atMost } from "../../timer.ts";
 
-/** A client that is silent for this long, ms, counts as one that sends no more. */
-const SILENCE_MS = 1_000;
+/**
+ * A client that sends nothing for this long, ms, is done. A busy client, or one that loses packets, may pause for
+ * seconds. The `lingering_timeout` of nginx is the same.
+ */
+const SILENCE_MS = 5_000;
 /** The statuses of refusals and failures. */
 const REFUSED = 400;
 

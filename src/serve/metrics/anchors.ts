@@ -1,4 +1,4 @@
-/** The backlog of each sink of seals. The name of a sink contains no secret. */
+/** The backlog of each target of seals. The name of a target, its label `sink`, contains no secret. */
 import type { AnchorLag } from "../../follow/anchors/queue.ts";
 import type { Families, Sample } from "./family.ts";
 
@@ -6,7 +6,7 @@ export function anchorFamilies(families: Families, anchors: { readonly lags: Anc
   const each = (value: (lag: AnchorLag) => number | null) => (): Sample[] =>
     anchors.lags.flatMap((lag) => {
       const number = value(lag);
-      return number === null ? [] : [{ labels: { sink: lag.sink }, value: number }];
+      return number === null ? [] : [{ labels: { sink: lag.target }, value: number }];
     });
   families.gauge(
     "governd_anchor_waiting",

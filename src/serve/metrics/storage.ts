@@ -59,11 +59,11 @@ const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
 const FRESH_MS = 60_000;
 const FILES_AT_ONCE = 64;
 
-/** The data directory, the file of the control database, and the directories of workspaces and seals. */
-export type StorageDirectories = Readonly<Record<"root" | "control" | "workspaces" | "seals", string>>;
+/** The data directory, and the directories of workspaces and seals. */
+export type StorageDirectories = Readonly<Record<"root" | "workspaces" | "seals", string>>;
 
-/** Bytes of the control database, the workspaces' databases, and the seal files. */
-type StorageSizes = Record<"control" | "workspaces" | "seals", number>;
+/** Bytes of the workspaces' databases, and of the seal files. */
+type StorageSizes = Record<"workspaces" | "seals", number>;
 
 /**
  * Measures the size of the data directory. Thousands of workspaces are tens of thousands of files, so they are examined
@@ -98,12 +98,8 @@ export class StorageMeter {
   }
 
   async #measure(): Promise<StorageSizes> {
-    const { control, workspaces, seals } = this.directories;
-    const found = {
-      control: await databaseBytes(control),
-      workspaces: await bytesIn(workspaces),
-      seals: await bytesIn(seals),
-    };
+    const { workspaces, seals } = this.directories;
+    const found = { workspaces: await bytesIn(workspaces), seals: await bytesIn(seals) };
     this.#found = found;
     this.#foundAtMs = this.monotonicMs();
     return found;

@@ -10,6 +10,7 @@ import {
   failedWriting,
   isOfDisk,
   mustReopen,
+  NEWER,
   REPLACED,
   SERVER_UNREACHABLE,
   type StorageTrouble,
@@ -143,6 +144,7 @@ export class CircuitBreaker {
 export function whyUnusable(error: unknown): string {
   const trouble: StorageTrouble | null = error instanceof WorkspacePaused ? error.trouble : troubleOf(error);
   if (trouble === "replaced") return REPLACED;
+  if (trouble === "newer") return NEWER;
   if (trouble === "unreachable") return SERVER_UNREACHABLE;
   return trouble !== null && isOfDisk(trouble) ? DISK_FAILS : UNREADABLE;
 }

@@ -33,7 +33,7 @@ export const AMPLE: OpenLimits = {
 };
 
 /**
- * Other descriptors of the process and of a thread: the runtime's, `control.db`, sockets, files that are open briefly.
+ * Other descriptors of the process and of a thread: the runtime's, the file of the installation, sockets, files that are open briefly.
  */
 const OF_PROCESS = 96;
 const OF_THREAD = 8;

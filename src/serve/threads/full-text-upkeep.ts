@@ -1,29 +1,29 @@
 /** Keeps the full-text indexes of a thread's workspaces up to date, in steps between operations. */
 import { hasFullText, startFullText, stepFullText } from "../../core/rows/full-text.ts";
+import { type Around, Follower, UNTIL_WOKEN } from "../../follower.ts";
 import type { Connection } from "../../store/connection.ts";
-import type { Timer } from "../../timer.ts";
 import type { Recorded } from "./messages.ts";
-
-type Work = (connection: Connection) => Promise<void>;
-type Queue = (workspaceId: string, work: Work) => void;
 
 /** The pause between two steps, so that operations run first, ms. */
 const PAUSE_MS = 2;
 
-export class FullTextUpkeep {
-  /** Workspaces with full text; true while a step is due. */
-  readonly #due = new Map<string, boolean>();
-  #stopped = false;
+interface FullTextParts {
+  /** Runs work on a workspace in a transaction, after all work that already waits. */
+  run<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T>;
+  onFailure(workspaceId: string, error: unknown): void;
+  around: Around;
+}
 
-  /** @param queue runs work on a workspace in a transaction, after all work that already waits */
-  constructor(
-    private readonly queue: Queue,
-    private readonly timer: Timer,
-  ) {}
+export class FullTextUpkeep {
+  /** One for each workspace with full text. Its position is in the workspace's file. */
+  readonly #followers = new Map<string, Follower>();
+  #isStopped = false;
+
+  constructor(private readonly parts: FullTextParts) {}
 
   /** Continues the full text of a workspace that was opened. */
   async opened(workspaceId: string, connection: Connection): Promise<void> {
-    if (await hasFullText(connection)) this.#next(workspaceId);
+    if (await hasFullText(connection)) this.#follow(workspaceId);
   }
 
   /** To be called after operations: their changes are indexed, and indexes are begun that a search asked for. */
@@ -32,37 +32,41 @@ export class FullTextUpkeep {
       const agentId = wanting(message);
       if (agentId !== null) this.#start(workspaceId, agentId);
     }
-    if (this.#due.has(workspaceId)) this.#next(workspaceId);
-  }
-
-  /** To be called when a step failed. The next operations on the workspace start another step. */
-  failed(workspaceId: string): void {
-    this.#due.set(workspaceId, false);
+    this.#followers.get(workspaceId)?.wake(PAUSE_MS);
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
+    for (const follower of this.#followers.values()) void follower.end();
   }
 
+  /** An index that could not be begun is asked for by the next search. */
   #start(workspaceId: string, agentId: string): void {
-    this.queue(workspaceId, async (connection) => {
-      await startFullText(connection, agentId);
-      this.#next(workspaceId);
-    });
+    const { run, onFailure } = this.parts;
+    run(workspaceId, (connection) => startFullText(connection, agentId)).then(
+      () => this.#follow(workspaceId),
+      (error) => onFailure(workspaceId, error),
+    );
   }
 
-  #next(workspaceId: string): void {
-    if (this.#stopped || this.#due.get(workspaceId) === true) return;
-    this.#due.set(workspaceId, true);
-    this.timer(PAUSE_MS, () => {
-      if (this.#stopped) return;
-      this.queue(workspaceId, async (connection) => {
+  #follow(workspaceId: string): void {
+    if (this.#isStopped) return;
+    this.#followers.getOrInsertComputed(workspaceId, () => this.#newFollower(workspaceId)).wake(PAUSE_MS);
+  }
+
+  #newFollower(workspaceId: string): Follower {
+    const { run, onFailure, around } = this.parts;
+    const step = (signal: AbortSignal) =>
+      run(workspaceId, async (connection) => {
+        if (signal.aborted) return UNTIL_WOKEN;
         const worked = await stepFullText(connection);
-        this.#due.set(workspaceId, false);
-        if (worked) this.#next(workspaceId);
-        else if (!(await hasFullText(connection))) this.#due.delete(workspaceId);
+        follower.recovered();
+        if (worked) return PAUSE_MS;
+        if (!(await hasFullText(connection))) this.#followers.delete(workspaceId);
+        return UNTIL_WOKEN;
       });
-    });
+    const follower = new Follower({ step, failed: (error) => onFailure(workspaceId, error) }, around);
+    return follower;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { type LongText, putAround, wholeText } from "../../core/long-text.ts";
+import type { Note } from "../../core/rows/access/notes.ts";
 import type { StoredSeal } from "../../core/rows/seals.ts";
 import type { SealingOptions } from "../../core/seals/options.ts";
 import { SealRefused } from "../../core/seals/sealer.ts";
@@ -36,8 +37,6 @@ import type { OpenLimits } from "./descriptors.ts";
 export interface ThreadOptions {
   /** The directory of the workspaces' files. */
   workspacesDir: string;
-  /** The path of the control database, with whose rows a verification compares a log; null in a program without one. */
-  controlFile: string | null;
   /** The key of the workspaces' files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
   encryptionKey: string | null;
   /** The libSQL server of the workspaces; null when the workspaces are in files. */
@@ -183,6 +182,8 @@ export type QueuedMessage =
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   /** Stores how far sinks have come. */
   | { kind: "positions"; workspaceId: string; positions: readonly SinkPosition[] }
+  /** Stores what a file has without an event. The thread says when it is on disk. */
+  | { kind: "note"; id: number; workspaceId: string; note: Note }
   | ({ kind: "change" } & ChangeableOptions)
   | { kind: "close" };
 
@@ -226,6 +227,8 @@ export type FromThread =
 export type FromWriter =
   | FromThread
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
+  /** The workspace's file was opened, and continues the log that this thread knew. */
+  | { kind: "opened"; workspaceId: string }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
   /**
@@ -235,6 +238,8 @@ export type FromWriter =
   | { kind: "rows"; workspaceId: string; tables: Partial<Record<RowTableName, boolean>> }
   /** The result of compacting a workspace. */
   | { kind: "compacted"; workspaceId: string; compacted: Compacted }
+  /** A note is on disk; with a reason, it is not. */
+  | { kind: "noted"; id: number; reason: string | null }
   /** The disk has no space to copy a write-ahead log back. */
   | { kind: "no_space" }
   /**

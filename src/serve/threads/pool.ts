@@ -3,9 +3,11 @@
  * kind, a reader thread runs a query before it, or sends a stream after it.
  */
 
+import type { Note } from "../../core/rows/access/notes.ts";
 import {
   type Answer,
   type Bytes,
+  NOT_LOOKED,
   type OperationRequest,
   problem,
   type Reply,
@@ -39,18 +41,16 @@ export interface PoolOptions
     TroubleEvents,
     Pick<
       ThreadEvents,
-      "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onRows" | "onNoSpace" | "onNoDescriptors"
+      "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onOpened" | "onRows" | "onNoSpace" | "onNoDescriptors"
     > {
   /** The most memory of the search indexes of all threads together, bytes. */
   searchMemoryBytes: number;
-  /** The number of workspace threads. As many reader threads are started when first needed. */
+  /** The number of workspace threads, and of reader threads. */
   threads: number;
 }
 
 /** How often a lookup is repeated when other nodes write meanwhile. */
 const MOST_LOOKS = 5;
-/** A position before every event, so that the workspace's thread asks for a lookup and does nothing else. */
-const NOT_LOOKED = -2;
 
 /** The client's problem for each rejection. */
 const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
@@ -83,7 +83,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #heads: readonly KnownHeads[];
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
-  readonly #readers: (ReaderThread | undefined)[] = [];
+  readonly #readers: ReaderThread[];
   readonly #screening = new ScreeningThread(() => new ReaderThread(this.#backgroundOptions(), this.#events));
   /** The state of the disk. While it is full, operations that make the data grow are refused, and others recorded. */
   readonly space = DiskSpace.ample();
@@ -107,11 +107,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       };
       return new WriterThread(this.#threadOptions("writers", index), { ...this.#events, onCrash });
     });
+    // Every key is looked up on one, and none can be started when connections have taken the last descriptor.
+    this.#readers = this.gauges.readers.map(
+      (_, index) => new ReaderThread(this.#threadOptions("readers", index), this.#events),
+    );
   }
 
-  /** Resolves when the workspace threads have started. */
+  /** Resolves when the workspace threads and the reader threads have started. */
   async ready(): Promise<void> {
-    await Promise.all(this.#writers.map((writer) => writer.ready));
+    await Promise.all([...this.#writers, ...this.#readers].map(({ ready }) => ready));
   }
 
   perform(request: OperationRequest): Promise<Reply<Bytes>> {
@@ -152,15 +156,23 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   /**
-   * On a node of a libSQL server, has the workspace's thread open a working copy that it has not opened yet: until then
-   * the copy may be missing or empty, so that no other thread can read it. Returns the refusal when it cannot be opened.
+   * On a node of a libSQL server, brings the working copy of a workspace up to date. Returns the refusal when that is
+   * not possible.
    */
-  async #openCopy({ principal, isAbandoned }: OperationRequest): Promise<Reply<Bytes> | null> {
-    const { workspaceId } = principal;
-    if (this.options.server === null || this.#heads[this.#shard(workspaceId)]?.get(workspaceId)) return null;
+  async refresh({ principal, isAbandoned }: Pick<OperationRequest, "principal" | "isAbandoned">) {
     const request: OperationRequest = { name: "agent.read", input: { agentId: "" }, principal, lookedAt: NOT_LOOKED };
     const reply = await this.#record(isAbandoned === undefined ? request : { ...request, isAbandoned }, undefined);
     return reply.again ? null : reply;
+  }
+
+  /**
+   * On a node of a libSQL server, has the workspace's thread open a working copy that it has not opened yet: until then
+   * the copy may be missing or empty, so that no other thread can read it. Returns the refusal when it cannot be opened.
+   */
+  async #openCopy(request: OperationRequest): Promise<Reply<Bytes> | null> {
+    const { workspaceId } = request.principal;
+    if (this.options.server === null || this.#heads[this.#shard(workspaceId)]?.get(workspaceId)) return null;
+    return await this.refresh(request);
   }
 
   /** Appends an event to a workspace's log. Returns null when the event was not accepted or its thread died. */
@@ -171,6 +183,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     });
   }
 
+  /**
+   * Returns how many events a workspace's log has, as far as this process knows from having it opened; null when it does
+   * not.
+   */
+  knownSize(workspaceId: string): number | null {
+    const known = this.#heads[this.#shard(workspaceId)]?.get(workspaceId) ?? null;
+    return known && known.seq + 1;
+  }
+
   /** Whether every workspace thread runs. */
   get running(): boolean {
     return this.#writers.every((writer) => writer.running);
@@ -179,7 +200,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   get load(): PoolLoad {
     const load: PoolLoad = { operations: 0, queries: 0, streams: 0, live: 0 };
     for (const writer of this.#writers) load.operations += writer.depth;
-    for (const reader of this.#readers) reader?.addTo(load);
+    for (const reader of this.#readers) reader.addTo(load);
     return load;
   }
 
@@ -215,7 +236,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   /** Tells the threads that only read to close a workspace, unless they use it. */
   #forget(workspaceId: string): void {
-    this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
+    this.#reader(workspaceId).forget(workspaceId);
     this.#screening.forget(workspaceId);
     this.#sinks?.forget(workspaceId);
   }
@@ -224,12 +245,17 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   change(options: ChangeableOptions): void {
     Object.assign(this.options, options);
     for (const writer of this.#writers) writer.change(options);
-    for (const reader of this.#readers) reader?.change(options.site);
+    for (const reader of this.#readers) reader.change(options.site);
   }
 
   /** Has the positions of sinks of a workspace stored. */
   storePositions(workspaceId: string, positions: readonly SinkPosition[]): void {
     this.#writer(workspaceId).tell({ kind: "positions", workspaceId, positions });
+  }
+
+  /** Has a note stored in the file of a workspace. @throws {Problem} `unavailable` when it is not on disk */
+  note(workspaceId: string, note: Note): Promise<void> {
+    return this.#writer(workspaceId).note(workspaceId, note);
   }
 
   /** Starts the thread that delivers to sinks. @param plan returns what to deliver */
@@ -246,13 +272,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Ends live streams, and refuses new ones. Other operations can finish. */
   endLive(): void {
     this.#ending = true;
-    for (const reader of this.#readers) reader?.endTails();
+    for (const reader of this.#readers) reader.endTails();
   }
 
   /** Finishes all accepted operations, then closes every file and ends every thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
-    await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader?.close())]);
+    await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader.close())]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -293,9 +319,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   #reader(workspaceId: string): ReaderThread {
-    const index = this.#shard(workspaceId);
-    this.#readers[index] ??= new ReaderThread(this.#threadOptions("readers", index), this.#events);
-    return this.#readers[index];
+    return this.#readers[this.#shard(workspaceId)] as ReaderThread;
   }
 
   #backgroundOptions(): ThreadOptions {

@@ -5,11 +5,14 @@
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { textOfItems } from "../../core/long-text.ts";
+import { ActingRights } from "../../core/rows/access/acting.ts";
 import { Versions } from "../../core/rows/events.ts";
 import { SearchIndexes } from "../../core/rows/search-indexes.ts";
 import { requireContinuation } from "../../core/writer/continuity.ts";
 import {
   type Answer,
+  hasRow,
+  type Principal,
   problem,
   type Reply,
   type Retry,
@@ -31,7 +34,7 @@ import { Problem, type ProblemCode } from "../../problem.ts";
 import { embedderOf } from "../../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../../search/vectors/query-embedder.ts";
 import { limitUnreleased, releaseClosed } from "../../store/closing.ts";
-import { type Connection, checked, openConnection } from "../../store/connection.ts";
+import { type Connection, checked } from "../../store/connection.ts";
 import { EncryptionKey } from "../../store/encryption.ts";
 import { untilDescriptors } from "../../store/spare-descriptors.ts";
 import { hasTable } from "../../store/transaction.ts";
@@ -56,7 +59,7 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** The size of a stream's chunks, UTF-16 units; larger pieces are sent unchanged. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, controlFile, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
+const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
   workerData as ThreadOptions;
 const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofText(options.encryptionKey);
 const gauges = new ThreadGauges(options.gauges);
@@ -69,8 +72,6 @@ const post = (message: FromReader): void => parentPort?.postMessage(message);
 const askForDescriptors = (): void => post({ kind: "no_descriptors" });
 
 const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
-
-const openControl = controlFile === null ? null : () => openConnection(controlFile, { readOnly: true, encryptionKey });
 
 const heads = new KnownHeads(options.heads);
 
@@ -151,8 +152,10 @@ async function handle(message: ToReader): Promise<void> {
 }
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name, retry } = query;
+  const { id, workspaceId, name, principal, retry } = query;
   try {
+    const refused = hasRow(principal) ? await refusedRight(workspaceId, principal) : null;
+    if (refused !== null) return post({ kind: "answered", id, reply: refusal(refused) });
     const earlier = retry === undefined ? null : await answeredBefore(workspaceId, retry);
     if (earlier !== null) return post({ kind: "answered", id, reply: earlier });
     const found = await look(query);
@@ -179,6 +182,10 @@ function withoutItems(found: unknown, isStored: boolean): LookupResult {
   return { found: JSON.stringify({ ...found, items: items.length }), items: textOfItems("", items, "") };
 }
 
+/** Returns the problem of a right that has ended or changed since the main thread has read it. */
+const refusedRight = (workspaceId: string, principal: Principal): Promise<Problem | null> =>
+  workspaces.use(workspaceId, clock(), async ({ reader }) => new ActingRights(reader).problemOf(principal, clock()));
+
 /**
  * Returns the stored answer to a request, which makes another lookup unnecessary; null when there is none. The table
  * does not exist in a file that was not opened for writing yet.
@@ -197,7 +204,7 @@ function explain(error: unknown): [ProblemCode, string] {
 
 async function look({ workspaceId, name, input, principal }: Query): Promise<unknown> {
   const nowMs = clock();
-  const context = { workspaceId, principal, nowMs, site: options.site, indexes, openControl, queryEmbedder };
+  const context = { workspaceId, principal, nowMs, site: options.site, indexes, queryEmbedder };
   const own = lookOf(name);
   const read = ({ reader, versions }: OpenReader) => own(reader, { ...context, versions }, input);
   if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);

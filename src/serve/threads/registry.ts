@@ -1,7 +1,7 @@
 /** Finds every operation by its name: the one place that connects the features with the threads that run them. */
 
 import type { CompositeJob } from "../../core/writer/composite.ts";
-import { isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
+import { hasRow, isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
 import type { Composite, Inspection, Look, Operation, OperationsOf, Run } from "../../core/writer/operation.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
@@ -19,6 +19,7 @@ import {
   type OperationName,
   whatGrows,
 } from "../../operations.ts";
+import { accountOperations } from "../../ops/accounts/operations.ts";
 import { agentOperations, refusingSuspended } from "../../ops/agents/operations.ts";
 import { auditOperations } from "../../ops/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../../ops/audit/proofs.ts";
@@ -28,6 +29,10 @@ import { configOperations } from "../../ops/config/operations.ts";
 import { batchData } from "../../ops/data/batch.ts";
 import { dataOperations } from "../../ops/data/operations.ts";
 import { hasRoom, type Quota, refusingOverQuota } from "../../ops/data/quota.ts";
+import { keyOperations } from "../../ops/keys/operations.ts";
+import { showKeyOfDigest, showKeys } from "../../ops/keys/shown.ts";
+import { memberOperations } from "../../ops/members/operations.ts";
+import { showInvitationOfDigest, showInvitations, showMember, showMembers } from "../../ops/members/shown.ts";
 import { policyOperations } from "../../ops/policies/operations.ts";
 import { sinkOperations } from "../../ops/sinks/operations.ts";
 import { showSink, showSinks } from "../../ops/sinks/shown.ts";
@@ -40,11 +45,14 @@ import type { Reader } from "../../store/transaction.ts";
 
 /** The function of each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
+  ...accountOperations,
   ...agentOperations,
   ...auditOperations,
   ...checkpointOperations,
   ...configOperations,
   ...dataOperations,
+  ...keyOperations,
+  ...memberOperations,
   ...policyOperations,
   ...sinkOperations,
 };
@@ -60,6 +68,12 @@ const INSPECTIONS: { [N in InspectionName]: Inspection<N> } = {
   "audit.seal": { look: showSeal },
   "audit.key": { look: showKey },
   "audit.consistency": { look: showConsistency },
+  "key.list": { look: showKeys },
+  "key.find": { look: showKeyOfDigest },
+  "member.find": { look: showMember },
+  "member.list": { look: showMembers },
+  "invitation.find": { look: showInvitationOfDigest },
+  "invitation.list": { look: showInvitations },
   "sink.list": { look: showSinks },
   "sink.read": { look: showSink },
   "tlog.checkpoint": { look: showSeal },
@@ -103,6 +117,7 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
   const job = isComposite(request.name)
     ? compositeJobOf(request as OperationRequest<CompositeName>, found, limits)
     : singleJobOf(recordedOperation(request.name), request, found, limits);
+  if (hasRow(request.principal)) job.rightOf = request.principal;
   if (request.retry !== undefined) job.retry = request.retry;
   if (request.lookedAt !== undefined && !("parts" in job)) job.lookedAt = request.lookedAt;
   return job as N extends CompositeName ? CompositeJob : Job;

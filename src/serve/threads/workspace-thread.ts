@@ -3,6 +3,7 @@
  * Operations of one workspace that wait at the same time share a transaction and its fsync.
  */
 import { join } from "node:path";
+import { storeNote } from "../../core/rows/access/notes.ts";
 import type { StoredSeal } from "../../core/rows/seals.ts";
 import { SealKeyring } from "../../core/seals/keyring.ts";
 import { sealFilePath } from "../../core/seals/options.ts";
@@ -121,17 +122,16 @@ export class WorkspaceThread {
       breaker: this.#breaker,
       gauges: this.#gauges,
       clock,
-      timer,
-      enqueue: (work) => this.#enqueue("sealing", work),
+      around,
+      run: (work) => this.#queue.run(work),
       giveWay: () => this.#turns.giveWay(),
     });
     // Full text is brought up to date between groups of operations, step by step.
-    this.#fullText = new FullTextUpkeep((workspaceId, work) => {
-      this.#derive(workspaceId, work).catch((error) => {
-        this.#fullText.failed(workspaceId);
-        this.#breaker.fail(workspaceId, `full text of ${workspaceId}`, error);
-      });
-    }, timer);
+    this.#fullText = new FullTextUpkeep({
+      run: (workspaceId, work) => this.#derive(workspaceId, work),
+      onFailure: (workspaceId, error) => this.#breaker.fail(workspaceId, `full text of ${workspaceId}`, error),
+      around,
+    });
     this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
     this.#compaction = new Compaction(this.#queue, this.#workspaces, this.#breaker, around);
     this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#enqueue("upkeep", () => this.#upkeep()));
@@ -174,6 +174,7 @@ export class WorkspaceThread {
     return new EmbeddingUpkeep({
       embedder: embedderOf(embeddings),
       run: (workspaceId, work) => this.#derive(workspaceId, work),
+      around: this.around,
       onFailure: (workspaceId, error) => this.#post(failureOf(`vectors of ${workspaceId}`, error)),
       onRecovery: (failures) => this.#post({ kind: "recovery", recovery: { where: "vectors", failures } }),
     });
@@ -209,7 +210,12 @@ export class WorkspaceThread {
       knownMs = known === null ? headMs(connection) : (requireContinuation(connection, known) ?? known.knownMs);
       if (hasRows(connection, "sinks")) this.#post({ kind: "rows", workspaceId, tables: { sinks: true } });
       const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
-      const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
+      const ready = load
+        .then(() => requireSealed(connection, sealPath))
+        .then(() => {
+          onHead(readHead(connection));
+          this.#post({ kind: "opened", workspaceId });
+        });
       ready.catch(() => {}); // each use of the workspace awaits this promise, and reports the error
       this.#embedding?.note(workspaceId);
       void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
@@ -263,6 +269,8 @@ export class WorkspaceThread {
           writer.derive((connection) => storePositions(connection, positions)),
         );
       }
+      case "note":
+        return await this.#storeNote(message);
       case "change": {
         const { quota, answerBytes, sealing, site } = message;
         Object.assign(this.options, { quota, answerBytes, sealing, site });
@@ -271,6 +279,17 @@ export class WorkspaceThread {
       case "close":
         return this.#shutDown();
     }
+  }
+
+  async #storeNote({ id, workspaceId, note }: Extract<QueuedMessage, { kind: "note" }>): Promise<void> {
+    let reason: string | null = null;
+    try {
+      await this.#breaker.use(workspaceId, ({ writer }) => writer.derive((connection) => storeNote(connection, note)));
+    } catch (error) {
+      this.#breaker.fail(workspaceId, `a note of ${workspaceId}`, error);
+      reason = whyUnusable(error);
+    }
+    this.#post({ kind: "noted", id, reason });
   }
 
   /** @param answer called with the replies if they may be sent before this returns */

@@ -4,10 +4,12 @@
  */
 
 import { lengthOf } from "../../core/long-text.ts";
+import type { Note } from "../../core/rows/access/notes.ts";
 import type { StoredSeal } from "../../core/rows/seals.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../../core/writer/contract.ts";
 import type { StorageTrouble } from "../../core/writer/storage-failure.ts";
 import type { RowTableName } from "../../log/row-effects.ts";
+import { Problem } from "../../problem.ts";
 import type { Compacted } from "../../store/compaction.ts";
 import { CLOSING_TURNS, ownTurn } from "../../timer.ts";
 import {
@@ -38,6 +40,9 @@ export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "aband
 /** The result when the thread cannot compact. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
+/** Why a note was not stored. */
+const NO_THREAD = "The server is restarting a part of itself. Try again shortly.";
+
 type Complete = (reply: Reply | Rejection) => void;
 
 interface Waiting {
@@ -60,6 +65,8 @@ export interface ThreadEvents extends ThreadReports {
   onSealed?(workspaceId: string, seal: StoredSeal): void;
   /** Called when rows of these tables may have changed, with whether the table has any. */
   onRows?(workspaceId: string, tables: Partial<Record<RowTableName, boolean>>): void;
+  /** Called when a workspace's file was opened, which may be another one than before that continues its log. */
+  onOpened?(workspaceId: string): void;
   /** Called when a workspace's file cannot be used, and with null when it can be used again. */
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
   /** Called when the disk has no space to copy a write-ahead log back; the disk then counts as full. */
@@ -82,6 +89,8 @@ export class WriterThread {
   /** Operations whose lists of parts are being sent. */
   readonly #sending = new Set<Promise<void>>();
   readonly #replies = new ReplyReader();
+  /** Called with the reason when a note that was sent could not be stored, and with null when it is on disk, by id. */
+  readonly #noting = new Map<number, (reason: string | null) => void>();
   /** Workspaces that are being compacted. */
   readonly #compacting = new Map<string, (compacted: Compacted) => void>();
   /** The number of the turn of the event loop. Turns are counted only while an operation waits for its `dueTurn`. */
@@ -186,6 +195,17 @@ export class WriterThread {
     this.tell({ kind: "change", ...options });
   }
 
+  /** Has a note stored. @throws {Problem} `unavailable` when it is not on disk */
+  async note(workspaceId: string, note: Note): Promise<void> {
+    const reason = await new Promise<string | null>((resolve) => {
+      if (!this.running || this.#worker.isClosing) return resolve(NO_THREAD);
+      const id = this.#nextId++;
+      this.#noting.set(id, resolve);
+      this.tell({ kind: "note", id, workspaceId, note });
+    });
+    if (reason !== null) throw new Problem("unavailable", reason);
+  }
+
   /** Compacts a workspace. Fails as unavailable while the workspace is being compacted already. */
   compact(workspaceId: string): Promise<Compacted> {
     if (!this.running || this.#worker.isClosing || this.#compacting.has(workspaceId))
@@ -269,12 +289,19 @@ export class WriterThread {
       case "sealed":
         this.events.onSealed?.(message.workspaceId, message.seal);
         break;
+      case "opened":
+        this.events.onOpened?.(message.workspaceId);
+        break;
       case "trouble":
         this.events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
         break;
       case "compacted":
         this.#compacting.get(message.workspaceId)?.(message.compacted);
         this.#compacting.delete(message.workspaceId);
+        break;
+      case "noted":
+        this.#noting.get(message.id)?.(message.reason);
+        this.#noting.delete(message.id);
         break;
       case "rows":
         this.events.onRows?.(message.workspaceId, message.tables);
@@ -309,6 +336,8 @@ export class WriterThread {
     for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
     this.#replies.forget();
+    for (const resolve of this.#noting.values()) resolve(NO_THREAD);
+    this.#noting.clear();
     for (const resolve of this.#compacting.values()) resolve(NOT_COMPACTED);
     this.#compacting.clear();
     if (!this.#worker.isClosing) return;

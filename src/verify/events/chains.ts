@@ -4,12 +4,11 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Finding } from "../problems.ts";
-import { KnownChains } from "./fast/known-chains.ts";
 import { Premises } from "./premises.ts";
 import type { AgentReport, ChainEnd, ChainState, EventReference, Segment } from "./segment.ts";
 
 /** Reports a problem of an event. `since`: the position of the previous event in its chain, if the two do not match. */
-type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
+export type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
 
 interface ChainOptions {
   /** Whether there is only one agent's chain. */
@@ -19,8 +18,6 @@ interface ChainOptions {
 }
 
 export class ChainSet {
-  /** The chains in the form for the fast path. */
-  readonly known = new KnownChains();
   readonly premises: Premises;
   readonly #chains = new Map<string | null, ChainState>();
   readonly #options: ChainOptions;
@@ -42,58 +39,56 @@ export class ChainSet {
 
   /** The last event that was fed. */
   get last(): Readonly<ChainEnd> | null {
-    return this.known.last?.last ?? this.#last;
+    return this.#last;
   }
 
-  /** The event before the last one, if the last one took the plain path. */
+  /** The event before the last one; null after a segment. */
   get before(): ChainEnd | null {
     return this.#before;
   }
 
   /** The chains by agent. */
   get all(): ReadonlyMap<string | null, Readonly<ChainState>> {
-    this.known.settleAll();
     return this.#chains;
   }
 
-  /** Adds an event on the plain path. @param own whether it belongs to the workspace that is verified */
-  take(event: AuditEventBody, hash: string, own: boolean): void {
+  /** Adds an event. */
+  take(event: AuditEventBody, hash: string): void {
     const here = { event, hash };
     this.#first ??= here;
-    this.#before = this.last;
+    this.#before = this.#last;
     this.#last = here;
-    this.#join(newChain(here), own);
+    const chain = this.#chains.get(event.agent_id);
+    if (chain === undefined) return void this.#begin(newChain(here));
+    const { last } = chain;
+    chain.last = here;
+    chain.events += 1;
+    this.#reportLink(last, event);
   }
 
   /**
-   * Checks that the event, which was taken, can be after the events before it. @param details null when they are erased
-   * or not genuine
+   * Checks that the event, which was taken, can be after the events before it. Returns false when it cannot be.
+   * @param details null when they are erased or not genuine
    */
-  follow(event: AuditEventBody, details: string | null, wasChanged: boolean): void {
-    const { agent_id: agentId } = event;
-    const before = this.premises.configOf(agentId);
-    const said = details === null ? null : (JSON.parse(details) as JsonObject);
-    const found = wasChanged ? null : this.premises.take(event, said);
+  follow(event: AuditEventBody, details: JsonObject | null): boolean {
+    const found = this.premises.take(event, details);
     if (found !== null) this.#report(found.code, event, found.message);
-    const isOther = before !== undefined && before !== this.premises.configOf(agentId);
-    if (found !== null || wasChanged || isOther) this.known.forgetShapes(agentId);
-    this.known.policies = this.premises.statedPolicies;
+    return found === null;
   }
 
   /** Appends the ends of the next segment; to be called before {@link append}. */
   appendEnds({ first, last }: Segment): void {
-    this.known.settleAll();
     this.#first ??= first;
-    this.#last = last ?? this.last;
+    this.#last = last ?? this.#last;
+    this.#before = null;
   }
 
   /** Appends the chains of the next segment. */
   append({ chains, premises }: Segment): void {
-    for (const next of chains) this.#join(next, false);
+    for (const next of chains) this.#join(next);
     const found = this.premises.append(premises);
     const [next] = chains;
     if (found !== null && next !== undefined) this.#report(found.code, next.first.event, found.message);
-    this.known.policies = this.premises.statedPolicies;
   }
 
   /** Counts a problem against the event's chain. @param breaks whether its links or numbers are broken */
@@ -109,24 +104,22 @@ export class ChainSet {
     return [...this.all.values()].map(chainReport);
   }
 
-  /** Appends the next part of a chain, which may be a single event. */
-  #join(next: ChainState, own: boolean): void {
+  /** Appends the next part of a chain. */
+  #join(next: ChainState): void {
     const { event } = next.first;
-    this.known.settle(event.agent_id);
-    let chain = this.#chains.get(event.agent_id);
-    if (chain === undefined) {
-      chain = { ...next };
-      this.#begin(chain);
-    } else {
-      const { seq: since } = chain.last.event;
-      const found = linkProblem(chain.last, event);
-      chain.last = next.last;
-      chain.events += next.events;
-      chain.intact &&= next.intact;
-      chain.firstInvalid ??= next.firstInvalid;
-      if (found !== null) this.#report(found.code, event, found.message, since);
-    }
-    this.known.learn(chain, chain.last.event, chain.last.hash, own);
+    const chain = this.#chains.get(event.agent_id);
+    if (chain === undefined) return void this.#begin({ ...next });
+    const { last } = chain;
+    chain.last = next.last;
+    chain.events += next.events;
+    chain.intact &&= next.intact;
+    chain.firstInvalid ??= next.firstInvalid;
+    this.#reportLink(last, event);
+  }
+
+  #reportLink(last: ChainEnd, event: AuditEventBody): void {
+    const found = linkProblem(last, event);
+    if (found !== null) this.#report(found.code, event, found.message, last.event.seq);
   }
 
   #begin(chain: ChainState): void {

@@ -1,6 +1,6 @@
 /** The options and the report of a verifier of events. */
 
-import type { Bytes } from "../../log/bytes.ts";
+import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
@@ -8,7 +8,6 @@ import type { ProblemCode } from "../codes.ts";
 import type { Finding, FirstInvalid, Problem } from "../problems.ts";
 import type { BlankCounts } from "./details.ts";
 import type { ExplainedSeal } from "./epochs.ts";
-import type { Accepted } from "./fast/known-chains.ts";
 import type { OnTile } from "./leaf-run.ts";
 import type { AgentReport, ChainEnd, EventReference } from "./segment.ts";
 import type { Witnessing } from "./witnesses.ts";
@@ -54,14 +53,19 @@ export interface VerifierOptions {
    * others, begins at a known seq.
    */
   start: "beginning" | "anywhere" | { seq: number };
+  /** The greatest vocabulary that the evidence says was announced. */
+  vocabulary?: number;
+  /** The event that announces a greater vocabulary than this program knows, if it is in a chain that is not fed. */
+  raisedAt?: number;
   /** Set to check seals. Only then is the tree computed. */
   seals?: SealAuditOptions;
   /** For a segment: the sizes of seals that end in it, ascending. */
   marks?: readonly number[];
-  /** Called with every well-formed event, and its details unless they are erased or not genuine. */
-  onEvent?: (event: AuditEventBody, details: string | null) => void;
-  /** Called instead of `onEvent` for events that the fast path accepted, with the text that contains them. */
-  onAccepted?: (accepted: Accepted, text: Bytes) => void;
+  /**
+   * Called with every well-formed event, its details unless they are erased or not genuine, and whether its vocabulary
+   * is known.
+   */
+  onEvent?: (event: AuditEventBody, details: JsonObject | null, isKnown: boolean) => void;
   /** Called with every full tile of the tree. */
   onTile?: OnTile;
 }
@@ -81,6 +85,8 @@ export interface VerificationReport extends BlankCounts {
   agents: AgentReport[];
   /** What the seals establish; null when checking them was not requested. */
   seals: SealReport | null;
+  /** The first event that is, or may be, under a greater vocabulary than this program knows; null for none. */
+  newerFrom: number | null;
   /** The restores from backups that the log declares. Each begins an epoch. */
   restores: readonly DeclaredRestore[];
   /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */

@@ -2,12 +2,11 @@
  * Checks what is stored beside an event: its hash, its number and its details. Details may be erased. Every erasure
  * names the positions whose details it erased; details that are missing elsewhere were removed in another way.
  */
-import { orNull } from "../../failure.ts";
-import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
+import type { JsonObject } from "../../json.ts";
 import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { isSalt, saltedDigest } from "../../log/hash.ts";
-import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
+import { parseCanonicalObject } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
@@ -17,8 +16,15 @@ export function isErased({ details, salt }: StoredEvent): boolean {
   return details === null && salt === null;
 }
 
-/** Returns what is wrong with details; null when they match the commitment, or were erased. */
-export function detailsProblem({ details, salt }: StoredEvent, event: AuditEventBody): Finding | null {
+/**
+ * Returns the details of an event, or what is wrong with them. @param said them as a value, if they were parsed from
+ * canonical text
+ */
+export function genuineDetails(
+  { details, salt }: StoredEvent,
+  event: AuditEventBody,
+  said: JsonObject | null = null,
+): { said: JsonObject } | Finding {
   if (details === null && salt === null) {
     return { code: "details_missing", message: "the details are gone, and nothing can erase those of such an event" };
   }
@@ -28,20 +34,23 @@ export function detailsProblem({ details, salt }: StoredEvent, event: AuditEvent
   if (!isSalt(salt) || saltedDigest(salt, details) !== event.details_commitment) {
     return { code: "details_mismatch", message: "details and salt do not fit their commitment" };
   }
-  if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return null;
+  const known = said ?? parseCanonicalObject(details);
+  if (known !== null) return { said: known };
   return { code: "details_malformed", message: "details are not a JSON object in canonical form" };
 }
 
-/** Yields what is wrong with an event by itself, regardless of its place in the log. */
-function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Generator<Finding> {
+/** Returns what is wrong with an event by itself, regardless of its place in the log. */
+function rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Finding[] {
+  const found: Finding[] = [];
   if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
-    yield { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
+    found.push({ code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" });
   }
   if (stored.seq !== undefined && stored.seq !== event.seq) {
-    yield { code: "row_mismatch", message: "the row's number is not the event's seq" };
+    found.push({ code: "row_mismatch", message: "the row's number is not the event's seq" });
   }
   const message = genesisProblem(event);
-  if (message !== null) yield { code: "genesis_invalid", message };
+  if (message !== null) found.push({ code: "genesis_invalid", message });
+  return found;
 }
 
 /**
@@ -49,15 +58,10 @@ function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string):
  * too, so the event gets the number of its row, or the expected number, if one of these is known.
  */
 export function inItsPlace(stored: StoredEvent, said: AuditEventBody, hash: string, expected: number | null) {
-  const problems = [...rowProblems(stored, said, hash)];
+  const problems = rowProblems(stored, said, hash);
   const wasChanged = problems.some(({ code }) => code === "hash_mismatch");
   const event = wasChanged ? { ...said, seq: stored.seq ?? expected ?? said.seq } : said;
   return { event, problems, wasChanged };
-}
-
-function isCanonicalObject(text: string): boolean {
-  const value = orNull(CanonicalJsonError, () => parseCanonicalJson(text));
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** An event without details. */
@@ -98,8 +102,8 @@ export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation
   effectKind(operation, result) === "erase";
 
 /** Returns the erasure that an event records; null when its details do not have the form of an erasure. */
-function erasureOf(event: AuditEventBody, details: string): Erasure | null {
-  const effect = recordedEffect(event, JSON.parse(details));
+function erasureOf(event: AuditEventBody, details: JsonObject): Erasure | null {
+  const effect = recordedEffect(event, details);
   if (effect.kind !== "erase") return null;
   const { erased: named } = effect;
   const { seq, agent_id: agentId } = event;
@@ -118,15 +122,19 @@ export class Blanks {
     this.blanks.push({ seq, agentId });
   }
 
-  /** Adds the next event if its details may have been erased. Returns whether it did. */
-  take(stored: StoredEvent, { operation, seq, agent_id: agentId }: AuditEventBody): boolean {
-    if (!isErased(stored) || !isErasable(operation)) return false;
+  /**
+   * Adds the next event if its details may have been erased. Returns whether it did.
+   *
+   * @param isKnown whether the vocabulary says of which operations details can be erased
+   */
+  take(stored: StoredEvent, { operation, seq, agent_id: agentId }: AuditEventBody, isKnown: boolean): boolean {
+    if (!isErased(stored) || (isKnown && !isErasable(operation))) return false;
     this.add(seq, agentId);
     return true;
   }
 
   /** Adds an event if it is an erasure. Returns false when its details do not have the form of an erasure. */
-  note(event: AuditEventBody, details: string | null): boolean {
+  note(event: AuditEventBody, details: JsonObject | null): boolean {
     if (details === null || !isErasure(event)) return true;
     const erasure = erasureOf(event, details);
     if (erasure !== null) this.erasures.push(erasure);
@@ -137,7 +145,7 @@ export class Blanks {
    * Adds an erasure from after the last fed event. Returns false as {@link note}. @param proved whether it is under a
    * seal
    */
-  noteLater(event: AuditEventBody, details: string, proved: boolean): boolean {
+  noteLater(event: AuditEventBody, details: JsonObject, proved: boolean): boolean {
     const erasure = erasureOf(event, details);
     if (erasure !== null) this.#later.push({ named: erasure.named, proved });
     return erasure !== null;

@@ -3,7 +3,7 @@
  * the auditor kept, and the erasures after its last event.
  */
 
-import { EventFormatError, parseEvent } from "../../log/event.ts";
+import { EventFormatError, parseEvent, VOCABULARY } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
 import type { ExportErasures, ExportHeader, ExportRestores } from "../../log/export-schema.ts";
 import { eventHash } from "../../log/hash.ts";
@@ -16,7 +16,7 @@ import { declaredRestore } from "../../log/restores.ts";
 import { hexOf } from "../../log/rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
-import { detailsProblem, isErasure, NO_ERASURE } from "./details.ts";
+import { genuineDetails, isErasure, NO_ERASURE } from "./details.ts";
 import { type Bound, boundOf, boundProblem, isWhole } from "./export-claims.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
@@ -32,10 +32,23 @@ export function checkExportClaims(
     const problem = boundProblem(verifier, header, bound, form);
     if (problem !== null) fail(verifier, "export_window", problem);
     checkSealOf(verifier, header, bound, problem === null);
-    if (erasures !== undefined) takeErasures(verifier, header, erasures);
+    checkVocabulary(verifier, header, bound);
+    // What an event under a greater vocabulary erased is not known.
+    if (erasures !== undefined && header.vocabulary <= VOCABULARY) takeErasures(verifier, header, erasures);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
     fail(verifier, "export_window", `what the export says of itself is not in order: ${error.message}`);
+  }
+}
+
+/** Compares the vocabulary that an export states with its event, and with its events as far as they announce it. */
+function checkVocabulary(verifier: LogVerifier, header: ExportHeader, { binding, after }: Bound): void {
+  const { inForce } = verifier.vocabularies;
+  const reachesEnd = after.event.seq === binding.event.seq && header.agent_id === null;
+  const fits = inForce === null || (reachesEnd ? header.vocabulary === inForce : header.vocabulary >= inForce);
+  if (!fits) fail(verifier, "vocabulary_invalid", "the export states another vocabulary than its events announce");
+  else if (binding.said.vocabulary !== header.vocabulary) {
+    fail(verifier, "vocabulary_invalid", "the export states another vocabulary than its event");
   }
 }
 
@@ -58,8 +71,9 @@ function takeErasures(verifier: LogVerifier, header: ExportHeader, { events, sea
     // A changed seal explains why the proof does not lead to it.
     if (seal !== null && path !== null && !included && signature !== "bad")
       fail(verifier, "proof_invalid", "an erasure is not in the sealed log");
-    const genuine = stored.details !== null && detailsProblem(stored, event) === null;
-    if (!genuine || !verifier.blanks.noteLater(event, stored.details as string, included && signature === "good")) {
+    const found = genuineDetails(stored, event);
+    const proved = included && signature === "good";
+    if (!("said" in found) || !verifier.blanks.noteLater(event, found.said, proved)) {
       throw new EventFormatError(`event ${event.seq}: ${NO_ERASURE}`);
     }
   }
@@ -73,14 +87,19 @@ function checkSealOf(verifier: LogVerifier, header: ExportHeader, bound: Bound, 
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
   // The announcements of keys are useless for a seal that its own key did not sign.
-  if (header.keys !== undefined && (seal !== null || header.seal === null)) followKeys(verifier, header, header.keys);
+  const isFollowed = seal !== null || header.seal === null;
+  const led = header.keys === undefined || !isFollowed ? null : followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
   const beginsLog = isLog && verifier.first?.event.seq === 0;
   const shown = beginsLog || seal === null ? header.restores : shownRestores(header, bound);
   if (shown !== undefined) takeRestores(verifier, header, shown, seal);
   const knowsEpochs = (beginsLog && fits) || shown !== undefined;
-  if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null, knowsEpochs);
+  if (seal !== null) {
+    const own = header.keys === undefined && header.public_key !== null ? parseVerifierKey(header.public_key) : null;
+    const first = own?.publicKey ?? led;
+    verifier.seals?.proved(seal, sealed ? through : null, knowsEpochs, beginsLog && fits ? first : null);
+  }
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // In a whole log from event 0, earlier seals were compared already, and the log ends at the export's event.
     const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
@@ -114,8 +133,9 @@ function takeRestores(verifier: LogVerifier, header: ExportHeader, shown: Export
     const stored = storedFromPresented(one);
     const event = parseEvent(stored.canonical);
     const hash = eventHash(stored.canonical);
-    const restore = declaredRestore(event, stored.details);
-    const genuine = stored.hash === hash && stored.details !== null && detailsProblem(stored, event) === null;
+    const found = genuineDetails(stored, event);
+    const restore = "said" in found ? declaredRestore(event, found.said) : null;
+    const genuine = stored.hash === hash;
     const related = event.workspace_id === header.workspace_id && event.seq > lastSeq;
     const included = seal !== null && verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes));
     if (restore === null || !genuine || !related || !included) {
@@ -173,8 +193,8 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
   }
 }
 
-/** Adds the keys from the log's first key to the key of the export. */
-function followKeys(verifier: LogVerifier, header: ExportHeader, chain: KeyChain): void {
+/** Adds the keys from the log's first key to the key of the export. Returns the first; null when they do not lead to it. */
+function followKeys(verifier: LogVerifier, header: ExportHeader, chain: KeyChain): Uint8Array | null {
   try {
     const keys = readKeyChain(header.workspace_id, chain);
     // Keys are compared by their bytes, since a restore after the announcement gave the key another name.
@@ -183,9 +203,11 @@ function followKeys(verifier: LogVerifier, header: ExportHeader, chain: KeyChain
       throw new KeyChainError("the announcements of the log's keys do not lead to the export's key");
     }
     verifier.seals?.follow(keys);
+    return keys[0] ?? null;
   } catch (error) {
     if (!(error instanceof KeyChainError || error instanceof NoteError)) throw error;
     fail(verifier, "seal_invalid", error.message);
+    return null;
   }
 }
 

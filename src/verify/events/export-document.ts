@@ -1,12 +1,16 @@
 /** Reads a json export. */
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../../json.ts";
-import { Bytes } from "../../log/bytes.ts";
 import { EXPORT_FORMAT } from "../../log/event.ts";
-import { asHeader, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-schema.ts";
+import {
+  asHeader,
+  ExportFormatError,
+  ExportMalformed,
+  MAX_RECORD_CHARS,
+  refuseNewer,
+} from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
-import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
-import { ELEMENT_LEAD } from "./fast/shown-event.ts";
+import { asObject, COMMA, decode, ELEMENT_LEAD, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 
 /** The longest incomplete line that is kept to be tried as an event, bytes. */
 const MAX_LINE_KEPT = 1024 * 1024;
@@ -14,7 +18,7 @@ const CLOSING_BRACE = 0x7d;
 
 /**
  * Reads a json export: one object, whose `events` are passed on one by one. This format's own writer begins a line with
- * each event, so complete lines are tried on the fast path; everything else goes through the scanner.
+ * each event, so complete lines are tried as such; everything else goes through the scanner.
  */
 export class DocumentReader {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -33,8 +37,7 @@ export class DocumentReader {
   }
 
   push(bytes: Uint8Array): void {
-    const text = new Bytes(joined(this.#rest, bytes));
-    const { u8 } = text;
+    const u8 = joined(this.#rest, bytes);
     this.#rest = new Uint8Array();
     for (let at = 0; at < u8.length; ) {
       const end = u8.indexOf(NEW_LINE, at);
@@ -46,8 +49,9 @@ export class DocumentReader {
         return;
       }
       const more = u8[end - 1] === COMMA;
-      const quick = mayBeEvent && this.target.eventBytes(text, at, more ? end - 1 : end, ELEMENT_LEAD);
-      if (quick) this.#scanner.skipElement(more);
+      const line = u8.subarray(at, more ? end - 1 : end);
+      const own = mayBeEvent && isUtf8(line) && this.target.ownLine(decode(line), ELEMENT_LEAD);
+      if (own) this.#scanner.skipElement(more);
       else this.#scan(u8, at, end + 1);
       this.#atLineStart = true;
       at = end + 1;
@@ -103,7 +107,11 @@ export class DocumentReader {
     if (!this.#scanner.complete) {
       throw new ExportFormatError("the export is incomplete: its end is missing. Export it again");
     }
-    this.target.header = asHeader(Object.fromEntries(this.#members));
+    const header = asHeader(Object.fromEntries(this.#members));
+    if (this.#hasEvents && header.vocabulary !== this.target.vocabulary) {
+      throw new ExportFormatError("the export's events stand before its vocabulary");
+    }
+    this.target.header = header;
     if (this.#hasTrailing) this.target.trailing();
   }
 
@@ -121,10 +129,13 @@ export class DocumentReader {
   /** Announces the scope, which must be known before the first event. */
   #announce(): void {
     this.#hasEvents = true;
+    refuseNewer(this.#members.get("format"));
     const agentId = this.#members.get("agent_id");
     if (agentId === undefined) {
       throw new ExportFormatError("the export's events stand before its agent_id");
     }
     this.target.scope = agentId === null ? "workspace" : "agent";
+    const vocabulary = this.#members.get("vocabulary");
+    if (typeof vocabulary === "number") this.target.vocabulary = vocabulary;
   }
 }

@@ -4,15 +4,14 @@
  */
 import { orNull } from "../../failure.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { Bytes } from "../../log/bytes.ts";
 import { EventFormatError } from "../../log/event.ts";
 import type { ExportHeader, ExportTrailer } from "../../log/export-schema.ts";
 import { ExportFormatError } from "../../log/export-schema.ts";
 import { hasRepeatedMember, JsonTextError } from "../../log/json-scan.ts";
-import { type ExportedEvent, renderEvent, storedFromPresented } from "../../log/present.ts";
-import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
+import { type ExportedEvent, parseRendered, storedFromNewer, storedFromPresented } from "../../log/present.ts";
 import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
+import { hasNewerEnvelope } from "./vocabularies.ts";
 
 /** Receives the content of an export. */
 export interface ExportTarget {
@@ -22,10 +21,12 @@ export interface ExportTarget {
   trailer: ExportTrailer | null;
   /** The scope of the events; set before the first of them. */
   scope: "workspace" | "agent";
+  /** The vocabulary that the header states; set before the first event. Undefined when it states none there. */
+  vocabulary: number | undefined;
   /** Receives an event as text. `line`: whether it is a line of ndjson, with its `type`. */
   event(text: string, value: JsonObject, line: boolean): void;
-  /** Receives an event on the fast path. Returns false when it must be passed as text. */
-  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean;
+  /** Receives a line as this format's own writer writes an event after `lead`. Returns false for any other line. */
+  ownLine(text: string, lead: string): boolean;
   /** Called when something follows the end of the export. */
   trailing(): void;
 }
@@ -34,11 +35,14 @@ export interface ExportTarget {
 export const NEW_LINE = 0x0a;
 /** Follows an event of a json export. */
 export const COMMA = 0x2c;
+/** What stands before the first member of an event: on a line of ndjson, and in json. */
+export const LINE_LEAD = '{"type":"event",';
+export const ELEMENT_LEAD = "{";
+
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes UTF-8. @throws TypeError when the bytes are not UTF-8 */
-export function decode(bytes: Uint8Array): string {
-  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-}
+export const decode = (bytes: Uint8Array): string => UTF_8.decode(bytes);
 
 /** Whether the bytes are only JSON white space. */
 export function isBlank(bytes: Uint8Array): boolean {
@@ -81,16 +85,21 @@ export function asObject(value: JsonValue, what: string, refusal = ExportFormatE
 export function addShownText(verifier: LogVerifier, text: string, value: JsonObject, line: boolean): void {
   let stored: ExportedEvent;
   try {
-    stored = storedFromPresented(value);
+    stored = verifier.isOpaque ? storedFromNewer(value) : storedFromPresented(value);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
+    if (verifier.vocabularies.standing === "newer" && hasNewerEnvelope(JSON.stringify({ format: value.format }))) {
+      verifier.add([storedFromNewer(value)]);
+      return;
+    }
     verifier.addMalformed(error.message, typeof value.seq === "number" ? value.seq : undefined);
     return;
   }
-  // Text that equals the output of this format's own writer has no repeated members; other text must be scanned.
-  const own = renderEvent(stored, stored.hash);
-  const same = line ? text === `{"type":"event",${own.slice(1)}` : text === own;
-  if (!same && hasRepeatedMember(text, line ? { type: "event", ...value } : value)) {
+  if (verifier.isOpaque) {
+    verifier.add([stored]);
+    return;
+  }
+  if (hasRepeatedMember(text, line ? { type: "event", ...value } : value)) {
     verifier.addMalformed("a member is there twice", value.seq as number);
     return;
   }
@@ -117,57 +126,42 @@ export class ExportPart {
 
   /** Adds complete lines. Returns false when the part is not valid. */
   push(bytes: Uint8Array): boolean {
-    const text = new Bytes(bytes);
     for (let from = 0; this.#good && from < bytes.length; ) {
       const end = bytes.indexOf(NEW_LINE, from);
-      this.#good = end >= 0 && this.#line(text, from, end);
+      this.#good = end >= 0 && this.#line(bytes, from, end);
       from = end + 1;
     }
     return this.#good;
   }
 
   /**
-   * Returns the result; null when the part is not valid, and when it declares a restore, which must be compared with
-   * the event before it, which may be in another part.
+   * Returns the result; null when the part is not valid, when it announces a vocabulary, under which events of other
+   * parts are, and when it declares a restore, which must be compared with the event before it, which may be in another
+   * part.
    */
   segment(): Segment | null {
     const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
+    const vocabularies = this.#verifier?.vocabularies;
+    if (vocabularies?.wasRaised || vocabularies?.newerFrom != null) return null;
     return segment?.problems.count === 0 && segment.restores.length === 0 ? segment : null;
   }
 
-  #line(text: Bytes, start: number, end: number): boolean {
+  #line(bytes: Uint8Array, start: number, end: number): boolean {
     const json = this.#options.form === "json";
     // An event ends with a comma, except the last event, which is in no part.
-    if (json && text.u8[end - 1] !== COMMA) return false;
-    const last = json ? end - 1 : end;
-    const lead = json ? ELEMENT_LEAD : LINE_LEAD;
-    return this.#verifier?.addShown(text, start, last, lead) || this.#plain(text.u8.subarray(start, last));
-  }
-
-  #plain(line: Uint8Array): boolean {
-    const found = read(line);
-    if (found === null) return false;
-    const { type, ...event } = found.value;
-    const json = this.#options.form === "json";
-    if (json ? type !== undefined : type !== "event") return false;
-    this.#verifier ??= this.#begin(event.seq);
-    if (this.#verifier === null) return false;
-    addShownText(this.#verifier, found.text, event, !json);
+    if (json && bytes[end - 1] !== COMMA) return false;
+    const line = orNull(TypeError, () => decode(bytes.subarray(start, json ? end - 1 : end)));
+    const event = line === null ? null : parseRendered(line, json ? ELEMENT_LEAD : LINE_LEAD);
+    if (event === null) return false;
+    this.#verifier ??= this.#begin(event.body.seq);
+    this.#verifier.add([event]);
     return true;
   }
 
-  #begin(seq: unknown): LogVerifier | null {
-    if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return null;
+  #begin(seq: number): LogVerifier {
     const { scope, marks } = this.#options;
     const seals = { trusted: [], offered: [] };
     const ahead = marks.filter((size) => size > seq);
     return new LogVerifier({ scope, start: { seq }, seals, marks: ahead });
   }
 }
-
-/** Returns a line as text and as an object; null when it is not an object. */
-const read = (line: Uint8Array): { text: string; value: JsonObject } | null =>
-  orNull(Error, () => {
-    const text = decode(line);
-    return { text, value: asObject(JSON.parse(text) as JsonValue, "a line") };
-  });

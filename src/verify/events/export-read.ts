@@ -1,9 +1,11 @@
 /** Verifies a json or ndjson export as it arrives, with one event in memory at a time. */
+
 import type { JsonObject } from "../../json.ts";
-import type { Bytes } from "../../log/bytes.ts";
+import { VOCABULARY } from "../../log/event.ts";
 import type { ExportHeader, ExportTrailer } from "../../log/export-schema.ts";
-import { ExportMalformed } from "../../log/export-schema.ts";
+import { ExportMalformed, NewerExport } from "../../log/export-schema.ts";
 import { RepeatedMember } from "../../log/json-scan.ts";
+import { parseRendered } from "../../log/present.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";
 import type { Trust } from "../trust.ts";
 import type { VerificationReport } from "./contract.ts";
@@ -17,6 +19,10 @@ import type { Segment } from "./segment.ts";
 export interface ExportReport extends VerificationReport {
   /** The header of the export; null when it could not be read. */
   header: ExportHeader | null;
+  /** The vocabulary that the export states. */
+  vocabulary: number;
+  /** Whether it is of a later format. */
+  isNewer: boolean;
   /** Why nothing, or nothing more, can be established (not an export, incomplete); null otherwise. */
   undetermined: string | null;
   /** Whether the export omits events of its scope. */
@@ -30,11 +36,13 @@ export class ExportVerifier implements ExportTarget {
   readonly #reader = new ExportReader(this);
   #verifier: LogVerifier | null = null;
   #undetermined: string | null = null;
+  #isNewer = false;
   /** Whether reading stopped at something that the format does not allow. */
   #malformed = false;
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
   scope: "workspace" | "agent" = "workspace";
+  vocabulary: number | undefined;
 
   constructor(private readonly trust: Trust = {}) {}
 
@@ -60,19 +68,29 @@ export class ExportVerifier implements ExportTarget {
     const verifier = this.#verifier ?? this.#newVerifier();
     const complete = this.#undetermined === null && !this.#malformed;
     const erasures = trailer?.erasures ?? header?.erasures;
-    if (header !== null && complete) checkExportClaims(verifier, header, this.form ?? "json", erasures);
+    if (header !== null && complete && !verifier.isOpaque)
+      checkExportClaims(verifier, header, this.form ?? "json", erasures);
     // Nothing can be said about the seals of a truncated export, since their events may be in the missing part.
     else for (const _ of verifier.seals?.takeAnchors() ?? []) verifier.seals?.cannotTell(CUT_OFF);
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
       ...(header && complete && { eventCounts: [header.event_count, (trailer ?? header).event_count] }),
-      ...(trailer && { head: trailer.head }),
+      ...(trailer && !verifier.isOpaque && { head: trailer.head }),
       endsEarly: !complete,
     });
     const completeness = exportCompleteness(header, report, this.#undetermined);
     // An export without events states its workspace only in the export's event.
     const workspaceId = report.workspaceId ?? (header !== null && complete ? header.workspace_id : null);
-    return { ...report, workspaceId, header, undetermined: this.#undetermined, completeness };
+    const vocabulary = header?.vocabulary ?? this.vocabulary ?? VOCABULARY;
+    return {
+      ...report,
+      workspaceId,
+      header,
+      vocabulary,
+      isNewer: this.#isNewer,
+      undetermined: this.#undetermined,
+      completeness,
+    };
   }
 
   trailing(): void {
@@ -100,14 +118,23 @@ export class ExportVerifier implements ExportTarget {
     return this.#undetermined === null && this.#verifier !== null && this.#reader.atEvent;
   }
 
-  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean {
-    return this.#verifier?.addShown(text, start, end, lead) ?? false;
+  ownLine(text: string, lead: string): boolean {
+    const event = parseRendered(text, lead);
+    if (event === null) return false;
+    this.#verifier ??= this.#newVerifier();
+    this.#verifier.add([event]);
+    return true;
   }
 
   #newVerifier(): LogVerifier {
     const { publicKeys: trusted = [], anchors = [], witnesses = [] } = this.trust;
     const seals = { trusted, offered: [], witnesses };
-    const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", seals });
+    const verifier = new LogVerifier({
+      scope: this.scope,
+      start: "anywhere",
+      seals,
+      ...(this.vocabulary !== undefined && { vocabulary: this.vocabulary }),
+    });
     for (const anchor of anchors) verifier.seals?.anchor(anchor);
     return verifier;
   }
@@ -124,6 +151,7 @@ export class ExportVerifier implements ExportTarget {
         return;
       }
       this.#undetermined = unreadable(error);
+      this.#isNewer = error instanceof NewerExport;
     }
   }
 }

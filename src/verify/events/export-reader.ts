@@ -1,10 +1,17 @@
 /** Reads a json or ndjson export as it arrives, one event at a time. The first line shows which form it has. */
-import { Bytes } from "../../log/bytes.ts";
 import { asHeader, asTrailer, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-schema.ts";
 import { isJson, parseJson, parseStrictJson } from "../../log/json-scan.ts";
 import { DocumentReader } from "./export-document.ts";
-import { asObject, decode, type ExportTarget, isBlank, isNdjsonHeader, joined, NEW_LINE } from "./export-lines.ts";
-import { LINE_LEAD } from "./fast/shown-event.ts";
+import {
+  asObject,
+  decode,
+  type ExportTarget,
+  isBlank,
+  isNdjsonHeader,
+  joined,
+  LINE_LEAD,
+  NEW_LINE,
+} from "./export-lines.ts";
 
 /** To be fed with {@link push} as the file is read, then {@link end} once. */
 export class ExportReader {
@@ -74,14 +81,14 @@ class LineReader {
   constructor(private readonly target: ExportTarget) {}
 
   push(bytes: Uint8Array): void {
-    const text = new Bytes(joined(this.#rest, bytes));
-    const { u8 } = text;
+    const u8 = joined(this.#rest, bytes);
     let from = 0;
     while (this.target.trailer === null) {
       const end = u8.indexOf(NEW_LINE, from);
       if (end < 0) break;
-      const quick = this.target.eventBytes(text, from, end, LINE_LEAD);
-      if (!quick) this.#line(decode(u8.subarray(from, end)).replace(/\r$/, ""));
+      const line = decode(u8.subarray(from, end));
+      const own = this.target.header !== null && this.target.ownLine(line, LINE_LEAD);
+      if (!own) this.#line(line.replace(/\r$/, ""));
       from = end + 1;
     }
     this.#rest = u8.slice(from);
@@ -115,6 +122,7 @@ class LineReader {
       if (type !== "header") throw new ExportFormatError("the export does not begin with its header");
       target.header = asHeader(header);
       target.scope = target.header.agent_id === null ? "workspace" : "agent";
+      target.vocabulary = target.header.vocabulary;
       return;
     }
     const { type, ...event } = asObject(parseJson(line), "a line of the export", ExportMalformed);

@@ -30,21 +30,11 @@ export class LeafRun {
     return this.#range.end + this.#held - this.#given;
   }
 
-  /** Where to write the next leaf, which {@link grow} then adds. */
-  get slot(): Uint8Array {
-    return this.#tile.slot(this.#held);
-  }
-
-  /** Adds the leaf that was written to {@link slot}. */
-  grow(): void {
+  /** Adds a leaf by its hash in hex. */
+  append(leaf: string): void {
+    this.#tile.slot(this.#held).setFromHex(leaf);
     this.#held += 1;
     if (this.end % TILE_WIDTH === 0) this.#full();
-  }
-
-  /** Adds a leaf by its hash. */
-  append(leaf: Uint8Array): void {
-    this.slot.set(leaf);
-    this.grow();
   }
 
   /** Adds the run that begins where this one ends. @throws RangeError when it begins elsewhere */

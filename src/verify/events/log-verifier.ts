@@ -2,27 +2,29 @@
  * The verifier of the audit log, shared by the daemon and the offline command. It is fed events in the order of seq,
  * batch by batch, and returns a report at the end. Readers of the rows beside the log check them by `onEvent`, and
  * report problems to it. Memory does not grow with the log, except for one head per agent.
- *
- * The fast path (fast/) accepts valid events by their bytes. The plain path takes all others, and diagnoses them.
  */
-import type { Bytes } from "../../log/bytes.ts";
-import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import type { JsonObject } from "../../json.ts";
+import { type AuditEventBody, announcesVocabulary, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
-import { type CompactRange, HASH_BYTES } from "../../log/merkle.ts";
+import type { CompactRange } from "../../log/merkle.ts";
 import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log/restores.ts";
-import { canonicalText, type StoredEvent } from "../../log/rows.ts";
-import type { Seal } from "../../log/seal.ts";
+import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
+import { mayNameSealKey, type Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
-import { ChainSet, missing, reference } from "./chains.ts";
+import { ChainSet, type EventReport, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
-import { Blanks, detailsProblem, inItsPlace, NO_ERASURE } from "./details.ts";
-import type { EventPosition } from "./fast/known-chains.ts";
-import { takeShown } from "./fast/shown-event.ts";
-import { type StoredPage, takeStored } from "./fast/stored-event.ts";
+import { Blanks, genuineDetails, inItsPlace, NO_ERASURE } from "./details.ts";
 import type { SealAudit } from "./seal-audit.ts";
 import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
+import { hasNewerEnvelope, Vocabularies } from "./vocabularies.ts";
+
+/** An event as stored or exported. `body` and `said` (its details): what it says, if it was parsed from canonical text. */
+interface GivenEvent extends StoredEvent {
+  body?: AuditEventBody;
+  said?: JsonObject | null;
+}
 
 /** To be fed with {@link add} in the order of seq, then {@link finish} once. */
 export class LogVerifier {
@@ -35,13 +37,17 @@ export class LogVerifier {
   readonly restores: DeclaredRestore[] = [];
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
+  readonly vocabularies: Vocabularies;
+  /** Whether an event has an unknown envelope. Nothing is known of the chains from there on. */
+  isOpaque = false;
   readonly #startSeq: number;
-  readonly #place: EventPosition;
-  readonly #noLeaf = new Uint8Array(HASH_BYTES);
   #workspaceId: string | null = null;
   #nextSeq: number | null;
   #events = 0;
   #intact = true;
+  /** Problems that count only when a later announcement shows that the events were under a known vocabulary. */
+  readonly #held: Parameters<EventReport>[] = [];
+  #holds = false;
 
   constructor(options: VerifierOptions) {
     const { scope, start, seals } = options;
@@ -49,10 +55,11 @@ export class LogVerifier {
     this.#options = options;
     this.#startSeq = typeof start === "object" ? start.seq : 0;
     this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
-    this.#place = { seq: 0, gaps: single };
-    this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) =>
-      this.#problem(code, event, message, since),
-    );
+    this.vocabularies = new Vocabularies(options.vocabulary, options.raisedAt);
+    this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) => {
+      if (this.#holds) this.#held.push([code, event, message, since]);
+      else this.#problem(code, event, message, since);
+    });
     this.#tree = seals ? new SealedTree(options, seals, this.#nextSeq, (found) => this.#problems.add(found)) : null;
   }
 
@@ -86,53 +93,14 @@ export class LogVerifier {
     return this.#tree?.audit ?? null;
   }
 
-  /** Checks the next events on the plain path. */
-  add(events: readonly StoredEvent[]): void {
+  /** Checks the next events. */
+  add(events: readonly GivenEvent[]): void {
     for (const stored of events) {
       this.#events += 1;
       const { event = null, wasChanged = false } = this.#checkEvent(stored) ?? {};
-      if (event !== null) {
-        const details = this.#detailsOf(stored, event);
-        this.#chains.follow(event, details, wasChanged);
-        const key = namedKey(event, details);
-        if (key !== null) this.#tree?.noteKeys([key]);
-        this.#noteRestore(event, details);
-        if (!this.blanks.note(event, details)) this.#problem("details_malformed", event, NO_ERASURE);
-        this.#options.onEvent?.(event, details);
-      }
+      if (event !== null) this.#takeDetails(event, this.#detailsOf(stored, event), wasChanged);
       this.#tree?.check(this.#workspaceId);
     }
-  }
-
-  /**
-   * Checks stored events of a whole workspace on the fast path, from number `from` of a page on. Returns the number of
-   * the first event that was not accepted, which must be passed to {@link add}; if all were, the count of events.
-   */
-  addStored({ bytes, firstSeq, count, starts }: StoredPage, from: number): number {
-    const { known } = this.#chains;
-    let index = from;
-    for (let leaf = this.#nextLeaf(); index < count && leaf !== null; leaf = this.#nextLeaf(), index++) {
-      // The row's number must equal the event's.
-      const seq = firstSeq + index;
-      if (seq !== this.#place.seq) break;
-      const end = (starts[index + 1] as number) - 1;
-      if (!takeStored(known, bytes, starts[index] as number, end, seq, leaf)) break;
-      this.#accepted(bytes);
-    }
-    known.keepTexts();
-    return index;
-  }
-
-  /**
-   * Checks the event of an export from `start` to `end` of a text, which begins with `lead`, on the fast path. Returns
-   * false when it is not accepted, and must be passed to {@link add}.
-   */
-  addShown(text: Bytes, start: number, end: number, lead: Bytes): boolean {
-    const leaf = this.#nextLeaf();
-    if (leaf === null) return false;
-    if (!takeShown(this.#chains.known, text, { start, end }, lead, this.#place, leaf)) return false;
-    this.#accepted(text);
-    return true;
   }
 
   /** Reports bytes in the place of an event that are not an event. */
@@ -203,7 +171,8 @@ export class LogVerifier {
   finish(expected: Expectations = {}): VerificationReport {
     const { first, last } = this;
     const from = this.#options.scope === "workspace" ? (first?.event.seq ?? null) : null;
-    const { problems, counts } = this.blanks.report(from, !expected.endsEarly);
+    // An event whose meaning is unknown may be an erasure.
+    const { problems, counts } = this.blanks.report(from, !expected.endsEarly && this.vocabularies.newerFrom === null);
     for (const { code, agentId, seq, message } of problems) this.report(code, agentId, seq, message);
     for (const { code, message } of unmet(expected, { first, last, events: this.#events })) {
       const { seq = null, id = null } = (code !== "export_count" && first?.event) || {};
@@ -222,34 +191,47 @@ export class LogVerifier {
       agents: this.#chains.reports(),
       seals,
       restores: this.restores,
+      newerFrom: this.vocabularies.newerFrom,
       ...counts,
       problems: this.#problems.reported,
       problemCount: this.#problems.count,
     };
   }
 
-  /** Sets `#place`. Returns where the fast path writes the next event's hash; null while that is not possible. */
-  #nextLeaf(): Uint8Array | null {
-    if (this.#nextSeq === null) return null;
-    this.#place.seq = this.#nextSeq;
-    return this.#tree === null ? this.#noLeaf : this.#tree.slot;
+  #takeDetails(event: AuditEventBody, details: JsonObject | null, wasChanged: boolean): void {
+    const isKnown = this.#checkMeaning(event, details, wasChanged);
+    const key = namedKey(event, details);
+    if (key !== null) this.#tree?.noteKeys([key]);
+    this.#noteRestore(event, details);
+    this.#options.onEvent?.(event, details, isKnown);
   }
 
-  /** Counts an event that the fast path accepted. */
-  #accepted(text: Bytes): void {
-    const { accepted } = this.#chains.known;
-    this.#events += 1;
-    this.#nextSeq = accepted.seq + 1;
-    if (accepted.erased) this.blanks.add(accepted.seq, accepted.shape.event.agent_id);
-    this.#options.onAccepted?.(accepted, text);
-    this.#tree?.accept(this.#workspaceId);
+  /** Checks what an event says, as far as its vocabulary is known. Returns whether it is. */
+  #checkMeaning(event: AuditEventBody, details: JsonObject | null, wasChanged: boolean): boolean {
+    const { standing, problem, wereKnown } = this.vocabularies.take(event, wasChanged ? null : details);
+    if (problem !== null) this.#problem("vocabulary_invalid", event, problem);
+    if (wereKnown === true)
+      for (const [code, held, message, since] of this.#held) this.#problem(code, held, message, since);
+    if (wereKnown !== undefined) this.#held.length = 0;
+    if (standing === "newer") return false;
+    this.#holds = standing === "open";
+    const isInForm = wasChanged || this.#chains.follow(event, details);
+    this.#holds = false;
+    if (standing === "open") return false;
+    if (!this.blanks.note(event, details) && isInForm) this.#problem("details_invalid", event, NO_ERASURE);
+    return true;
   }
 
-  #checkEvent(stored: StoredEvent): { event: AuditEventBody; wasChanged: boolean } | null {
+  #checkEvent(stored: GivenEvent): { event: AuditEventBody; wasChanged: boolean } | null {
     const text = canonicalText(stored);
+    const { standing } = this.vocabularies;
+    if (this.isOpaque || (standing === "newer" && hasNewerEnvelope(text))) {
+      this.#takeLeaf(stored, text);
+      return null;
+    }
     let said: AuditEventBody;
     try {
-      said = parseEvent(text);
+      said = stored.body ?? parseEvent(text);
     } catch (error) {
       if (!(error instanceof EventFormatError)) throw error;
       this.#malformed(stored.seq, error.message);
@@ -264,12 +246,25 @@ export class LogVerifier {
     this.#checkSeq(event.seq, event);
     if (!wasChanged) this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
     else if (this.#nextSeq !== null) this.#nextSeq += 1;
-    this.#chains.take(event, hash, event.workspace_id === this.#workspaceId);
+    this.#chains.take(event, hash);
     for (const { code, message } of problems) this.#problem(code, event, message);
     return { event, wasChanged };
   }
 
-  #noteRestore(event: AuditEventBody, details: string | null): void {
+  /** Takes an event with an unknown envelope, or one after such an event. Only its bytes can be checked. */
+  #takeLeaf(stored: StoredEvent, text: string): void {
+    this.isOpaque = true;
+    const hash = eventHash(text);
+    const seq = stored.seq ?? this.#nextSeq;
+    this.vocabularies.newerFrom ??= seq;
+    this.#tree?.append(hash, seq);
+    if (this.#nextSeq !== null) this.#nextSeq += 1;
+    if (stored.hash == null || hexOf(stored.hash) === hash) return;
+    const message = "the event's bytes do not have the hash stored beside them";
+    this.#problems.add({ code: "hash_mismatch", seq, id: null, message });
+  }
+
+  #noteRestore(event: AuditEventBody, details: JsonObject | null): void {
     const restore = declaredRestore(event, details);
     if (restore !== null) this.takeRestore(restore);
     const { before } = this.#chains;
@@ -303,10 +298,11 @@ export class LogVerifier {
   }
 
   /** Returns the details if they match the commitment; otherwise null. */
-  #detailsOf(stored: StoredEvent, event: AuditEventBody): string | null {
-    if (this.blanks.take(stored, event)) return null;
-    const found = detailsProblem(stored, event);
-    if (found === null) return stored.details;
+  #detailsOf(stored: GivenEvent, event: AuditEventBody): JsonObject | null {
+    const isKnown = this.vocabularies.standingAt(event.seq) === "known" || isRead(event);
+    if (this.blanks.take(stored, event, isKnown)) return null;
+    const found = genuineDetails(stored, event, stored.said);
+    if ("said" in found) return found.said;
     this.#problem(found.code, event, found.message);
     return null;
   }
@@ -327,3 +323,7 @@ export class LogVerifier {
     this.#chains.blame(event.agent_id, event.seq, event.id, message, breaks && !code.startsWith("seq_"));
   }
 }
+
+/** Whether an event is read under every vocabulary: it announces one, or says how the log is sealed. */
+const isRead = (event: AuditEventBody): boolean =>
+  announcesVocabulary(event) || (event.agent_id === null && event.result === "ok" && mayNameSealKey(event.operation));

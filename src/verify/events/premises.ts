@@ -7,13 +7,11 @@
  */
 import { dependsOnPolicies } from "../../details.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { Bytes } from "../../log/bytes.ts";
 import { effectKind } from "../../log/effects.ts";
 import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
 import type { Needs } from "../../operation-facts.ts";
 import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
-import type { StatedPolicies } from "./fast/known-details.ts";
 
 /** A fact that events state and change. Undefined: not known. */
 class Fact<T> {
@@ -73,9 +71,6 @@ interface PlainAgent {
   acts: readonly CheckpointAct[];
 }
 
-/** A text that no details have, so that the first event that states a version takes the plain path. */
-const UNKNOWN = Bytes.of("unknown");
-
 const impossible = (message: string): Finding => ({ code: "operation_impossible", message });
 
 export class Premises {
@@ -90,18 +85,6 @@ export class Premises {
   /** Whether the log is that of the installation; null when it is not known. */
   get ofInstallation(): OfInstallation {
     return this.#ofInstallation.now ?? null;
-  }
-
-  /** The version of the workspace's policies that details in an agent's chain state next. */
-  get statedPolicies(): StatedPolicies {
-    const { now } = this.policies;
-    if (this.single) return "any";
-    return now === undefined ? UNKNOWN : now === 0 ? null : Bytes.of(`"p${now}"`);
-  }
-
-  /** Returns the number of the config in force after the last event of a chain. */
-  configOf(agentId: string | null): number | undefined {
-    return this.#agents.get(agentId)?.config.now;
   }
 
   /** Takes the next event. Returns what is wrong with it. @param details null when they are erased or not genuine */
@@ -153,11 +136,9 @@ export class Premises {
 
   /** The log of the installation has no agents. In a segment, the log's own operations tell whose log it is. */
   #placeProblem(event: AuditEventBody): Finding | null {
-    const chains = new Set(formsIn(event, null).map(({ chain }) => chain));
-    const [only] = chains.size === 1 ? chains : [];
-    const isOfWorkspace = event.agent_id !== null || only === "workspace";
-    if (!isOfWorkspace && only !== "installation") return null;
-    if (this.#ofInstallation.is(!isOfWorkspace)) return null;
+    const only = event.agent_id === null ? onlyChainOf(event) : "workspace";
+    if (only !== "workspace" && only !== "installation") return null;
+    if (this.#ofInstallation.is(only === "installation")) return null;
     return { code: "chain_impossible", message: "the log of the installation has no agents" };
   }
 
@@ -198,6 +179,12 @@ export class Premises {
     agent.suspended.now = kind === "suspend";
     return fits ? null : impossible("the agent was not in the state that is stated");
   }
+}
+
+/** Returns the chain of an event of the log itself, if its operation and result are in one only. */
+function onlyChainOf(event: AuditEventBody): string | undefined {
+  const chains = new Set(formsIn(event, null).map(({ chain }) => chain));
+  return chains.size === 1 ? [...chains][0] : undefined;
 }
 
 const newAgent = (): AgentPremises => ({
@@ -265,19 +252,3 @@ function actOn({ checkpoints, acts }: AgentPremises, act: CheckpointAct): boolea
 }
 
 const needsOf = (operation: string): Needs => eventFacts(operation)?.needs ?? "nothing";
-
-/** The effects that are followed here; the others change entries, or nothing. */
-const FOLLOWED: readonly string[] = [
-  "add_config",
-  "add_checkpoint",
-  "remove_checkpoint",
-  "restore",
-  "suspend",
-  "resume",
-];
-
-/** Whether the details of an operation's events are needed to follow what it leaves, or to know what it needs. */
-export function isFollowed(operation: string): boolean {
-  const { needs = "nothing", effect = "none" } = eventFacts(operation) ?? {};
-  return FOLLOWED.includes(effect) || needs !== "nothing";
-}

@@ -16,7 +16,7 @@ import type { KeptState } from "../rows/expected/kept-rows.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
 import { newChain } from "./chains.ts";
-import { detailsProblem, isErasable, isErased } from "./details.ts";
+import { genuineDetails, isErasable, isErased } from "./details.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 import { Premises } from "./premises.ts";
@@ -31,7 +31,7 @@ interface PrunedParts {
   /** The pruning. */
   stated: KeptState | null;
   /** Called with every kept event. */
-  takeKept(event: AuditEventBody, details: string | null): void;
+  takeKept(event: AuditEventBody, details: JsonObject | null, isKnown: boolean): void;
 }
 
 /** Verifies the remains of the events before `beforeSeq`. The verifier then continues with that event. */
@@ -74,15 +74,15 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
     for (const stored of page) {
       kept.count += 1;
       numbers.update(`${stored.seq}\n`);
-      const event = await keptEvent(parts, stored);
-      if (event === null) continue;
+      const said = await keptEvent(parts, stored);
+      if (said === null) continue;
+      const { event, details, isKnown } = said;
       kept.workspaceId ??= event.workspace_id;
       const end = { event, hash: eventHash(stored.canonical) };
       const chain = chains.getOrInsertComputed(event.agent_id, () => ({ ...newChain(end), events: 0 }));
       chain.last = end;
       chain.events += 1;
-      const details = isErased(stored) ? null : stored.details;
-      parts.takeKept(event, details);
+      parts.takeKept(event, details, isKnown);
       const restore = declaredRestore(event, details);
       if (restore !== null) kept.restores.push(restore);
       const key = namedKey(event, details);
@@ -94,8 +94,16 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
   return kept;
 }
 
+interface KeptEvent {
+  event: AuditEventBody;
+  /** Null when erased. */
+  details: JsonObject | null;
+  /** Whether its vocabulary is known. */
+  isKnown: boolean;
+}
+
 /** Returns a kept event if it is well-formed, matches its leaf, and has genuine details; otherwise null. */
-async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): Promise<AuditEventBody | null> {
+async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): Promise<KeptEvent | null> {
   const fail = (code: "event_malformed" | "hash_mismatch" | "row_mismatch", message: string) => {
     verifier.report(code, null, stored.seq, message);
     return null;
@@ -115,11 +123,15 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
   if (stored.hash !== hash || event.seq !== stored.seq || !stored.typed) {
     return fail("row_mismatch", "a column beside the event says something else than the event");
   }
-  const problem = isErased(stored) && isErasable(event.operation) ? null : detailsProblem(stored, event);
-  const said = stored.details === null || problem !== null ? null : (JSON.parse(stored.details) as JsonObject);
-  const found = problem ?? formProblem(event, said, null);
+  const mayBeErased = isErasable(event.operation) || verifier.vocabularies.standing === "newer";
+  const genuine = isErased(stored) && mayBeErased ? { said: null } : genuineDetails(stored, event);
+  const details = "said" in genuine ? genuine.said : null;
+  const number = verifier.vocabularies.take(event, details);
+  if (number.problem !== null) verifier.report("vocabulary_invalid", null, event.seq, number.problem);
+  const isKnown = number.standing === "known";
+  const found = "said" in genuine ? (isKnown ? formProblem(event, details, null) : null) : genuine;
   if (found !== null) verifier.report(found.code, null, event.seq, found.message);
-  return found === null ? event : null;
+  return found === null ? { event, details, isKnown } : null;
 }
 
 async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {

@@ -16,6 +16,7 @@ import { Epochs, FOREIGN, type NamedKey } from "./epochs.ts";
 import { WitnessedSeals } from "./witnesses.ts";
 
 const BAD_SIGNATURE = "a seal's signature is not right";
+const UNNAMED = "a seal is signed by no key that this log names";
 const OF_ANOTHER = "a stored seal is of another workspace";
 const DAMAGED = "the given seal is damaged: its signature is not right";
 
@@ -123,11 +124,15 @@ export class SealAudit {
    * Accepts a seal whose root was proved, without the whole tree, to cover event `through` and the events that were fed
    * before it.
    *
-   * @param whole whether all events under the seal were fed, so that all epochs are known
+   * @param whole whether all epochs under the seal are known
+   * @param key the key that signed it, or the first of those that lead to it, if all events under the seal were fed, so
+   *   that they name it
    */
-  proved(seal: Seal, through: number | null, whole: boolean): void {
+  proved(seal: Seal, through: number | null, whole: boolean, key: Uint8Array | null): void {
     this.#checked += 1;
-    this.#checkSignature(seal, through, whole);
+    if (key !== null && this.#named.size > 0 && !this.#named.has(fingerprintOf(key)))
+      this.#problem("seal_signature", seal, UNNAMED);
+    else this.#checkSignature(seal, through, whole);
     if (!this.#witnessed.note(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
   }
 
@@ -237,7 +242,7 @@ export class SealAudit {
     if (enclosed.includes("bad")) this.#problem("seal_signature", seal, BAD_SIGNATURE);
     else if (enclosed.length > 0 && !enclosed.includes("good")) {
       this.#problem("seal_signature", seal, "the key that came with the seal did not sign it");
-    } else if (!missing) this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
+    } else if (!missing) this.#problem("seal_signature", seal, UNNAMED);
     else if (foreign) this.#problem("seal_origin", seal, FOREIGN);
     else this.#unverified += 1;
   }

@@ -1,7 +1,7 @@
 /** The tree over the events that were read, and the seals that are compared with it. */
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
-import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
+import { CompactRange, EMPTY_ROOT } from "../../log/merkle.ts";
 import { namesSealKey, type Seal } from "../../log/seal.ts";
 import type { Problem } from "../problems.ts";
 import type { SealAuditOptions, VerifierOptions } from "./contract.ts";
@@ -35,22 +35,6 @@ export class SealedTree {
     return this.#run?.range ?? null;
   }
 
-  /** Where the fast path writes the next leaf, which {@link accept} then adds; null while it is not possible. */
-  get slot(): Uint8Array | null {
-    if (!this.#grows) return this.#noLeaf;
-    return this.#run?.slot ?? null;
-  }
-
-  readonly #noLeaf = new Uint8Array(HASH_BYTES);
-
-  /** Adds the leaf in {@link slot}. */
-  accept(workspaceId: string | null): void {
-    const run = this.#run;
-    if (run === null || !this.#grows) return;
-    run.grow();
-    if (Math.min(this.audit.nextSize, this.#nextMark ?? this.audit.nextSize) <= run.end) this.check(workspaceId);
-  }
-
   /** Adds a leaf by its hash in hex. @param seq the number of its event; null when it is not an event */
   append(hash: string, seq: number | null): void {
     if (!this.#grows) return;
@@ -58,7 +42,7 @@ export class SealedTree {
       if (seq === null) return; // the start of the run is not known yet
       this.#run = new LeafRun(seq, this.options.onTile);
     }
-    this.#run.append(Buffer.from(hash, "hex"));
+    this.#run.append(hash);
   }
 
   /** Compares the seals of the present size, and stores its mark. */
@@ -133,9 +117,9 @@ export class SealedTree {
 }
 
 /** Returns the sealing key that an event names; null when it names none. */
-export function namedKey({ operation, seq }: AuditEventBody, details: string | null): NamedKey | null {
+export function namedKey({ operation, seq }: AuditEventBody, details: JsonObject | null): NamedKey | null {
   if (details === null || !namesSealKey(operation)) return null;
-  const { signing_key: fingerprint, origin } = JSON.parse(details) as JsonObject;
+  const { signing_key: fingerprint, origin } = details;
   if (typeof fingerprint !== "string") return null;
   return { fingerprint, seq, origin: typeof origin === "string" ? origin : null };
 }

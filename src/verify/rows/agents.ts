@@ -7,10 +7,10 @@ import type { LogVerifier } from "../events/log-verifier.ts";
 import { type AgentName, allOf, type Report } from "../problems.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { checkConfigs } from "./configs.ts";
-import { EntryCheck } from "./entries.ts";
+import { EntryCheck, takeEntries } from "./entries.ts";
+import { pagesOfAgent, pagesOfPresent, type StoredEntry } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
 import type { Histories } from "./expected/history.ts";
-import { chunksOfAgent, type EntryChunks, takePresent } from "./present-entries.ts";
 
 const AGENTS_AT_ONCE = 500;
 
@@ -41,10 +41,27 @@ export interface StoredCheck {
 }
 
 /** Checks all agents and all present entries. Returns the numbers of rows, which show whether rows have no agent. */
-export async function checkAllAgents(check: StoredCheck, present: EntryChunks): Promise<RowCounts> {
+export async function checkAllAgents(check: StoredCheck): Promise<RowCounts> {
   const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
-  const met = new Set<string | null>();
   const checks = new Map<number, EntryCheck>();
+  await eachAgent(check, async (row) => {
+    const { configs, checkpoints, entries } = await checkAgent(check, row);
+    total.configs += configs;
+    total.checkpoints += checkpoints;
+    checks.set(row[0], entries);
+  });
+  await checkEntries(check, pagesOfPresent(check.reader), checks);
+  for (const { rows } of checks.values()) total.entries += rows;
+  return total;
+}
+
+/** Checks the agents' own rows alone: the ends of their chains. */
+export const checkAgentRows = (check: StoredCheck): Promise<void> =>
+  eachAgent(check, async (row) => checkRow(check, nameOf(row), row, reporterOf(check, nameOf(row))));
+
+/** Reads the row of each agent, and reports those that are missing or there twice. */
+async function eachAgent(check: StoredCheck, take: (row: Row) => Promise<void>): Promise<void> {
+  const met = new Set<string | null>();
   const sql = `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`;
   const read = (after: number) => check.reader.all<Row>(sql, [after]);
   for await (const page of pages(Number.MIN_SAFE_INTEGER, AGENTS_AT_ONCE, read, ([firstSeq]) => firstSeq)) {
@@ -53,18 +70,12 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
       if (met.has(agentId))
         check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows", agentRow(agentId));
       met.add(agentId);
-      const { configs, checkpoints, entries } = await checkAgent(check, row);
-      total.configs += configs;
-      total.checkpoints += checkpoints;
-      checks.set(row[0], entries);
+      await take(row);
     }
   }
-  await checkEntries(check, present, checks);
-  for (const { rows } of checks.values()) total.entries += rows;
   for (const [agentId, chain] of check.verifier.chains) {
     if (!met.has(agentId)) reportMissing(check, agentId, chain.first.event.seq);
   }
-  return total;
 }
 
 /** Checks one agent, if it has events. */
@@ -72,7 +83,7 @@ export async function checkOneAgent(check: StoredCheck, agentId: string): Promis
   const rows = await check.reader.all<Row>(`${SELECT} WHERE agent_id = ? LIMIT 2`, [agentId]);
   for (const row of rows) {
     const { entries } = await checkAgent(check, row);
-    await checkEntries(check, chunksOfAgent(check.reader, row[0]), new Map([[row[0], entries]]));
+    await checkEntries(check, pagesOfAgent(check.reader, row[0]), new Map([[row[0], entries]]));
   }
   const chain = check.verifier.chains.get(agentId);
   if (rows.length === 0 && chain !== undefined) reportMissing(check, agentId, chain.first.event.seq);
@@ -84,22 +95,30 @@ function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: n
 }
 
 async function checkEntries(
-  { reader, census: { replay } }: StoredCheck,
-  present: EntryChunks,
+  { reader }: StoredCheck,
+  present: AsyncGenerator<StoredEntry[]>,
   checks: ReadonlyMap<number, EntryCheck>,
 ): Promise<void> {
-  await takePresent(reader, present, { replay, checks });
+  const checkOf = (agent: number | null) => (agent === null ? undefined : checks.get(agent));
+  for await (const page of present) await takeEntries(reader, page, checkOf);
   for (const check of checks.values()) await check.finish(reader);
 }
 
 const agentRow = (agentId: string | null) => ({ table: "agents", key: agentId });
 
+const nameOf = ([firstSeq, , idBytes]: Row): AgentName => ({ firstSeq, agentId: decodeText(idBytes) });
+
+const reporterOf =
+  ({ verifier }: StoredCheck, { agentId }: AgentName): Report =>
+  (code, seq, message, row) =>
+    verifier.report(code, agentId, seq, message, row);
+
 /** Checks an agent without its entries. Returns the number of rows, and the check for the entries. */
 async function checkAgent(check: StoredCheck, row: Row) {
-  const { reader, verifier, census } = check;
-  const [firstSeq, , idBytes, , , liveEntries] = row;
-  const name: AgentName = { firstSeq, agentId: decodeText(idBytes) };
-  const report: Report = (code, seq, message, row) => verifier.report(code, name.agentId, seq, message, row);
+  const { reader, census } = check;
+  const [firstSeq, , , , , liveEntries] = row;
+  const name = nameOf(row);
+  const report = reporterOf(check, name);
   const history = check.histories.of(name.agentId);
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);

@@ -11,7 +11,7 @@ import { type AgentName, allOf, type Finding, type Report } from "../problems.ts
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
 import { firstAtOrAfter } from "./expected/positions.ts";
 import type { Retention } from "./expected/retention.ts";
-import { NEVER } from "./expected/writes.ts";
+import { NEVER } from "./expected/versions.ts";
 
 /** The rows that are read at once. A checkpoint's metadata has at most 64 KiB. */
 const ROWS_AT_ONCE = 100;

@@ -1,12 +1,13 @@
 /** Compares the stored entries of one agent with the log. */
+import { isJson } from "../../log/json-scan.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type AgentName, allOf, type ProblemRow, type Report } from "../problems.ts";
 import { Visibility } from "./checkpoints.ts";
-import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
-import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
+import { digestOf, entryProblem, namedBy, type StoredRow, type StoredVersion, withEvents } from "./entry.ts";
+import { pagesOfEnded, readNamedEvents, type StoredEntry } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
 import type { AgentHistory } from "./expected/history.ts";
-import { NEVER, type StoredWrite } from "./expected/writes.ts";
+import { NEVER } from "./expected/versions.ts";
 
 /** The facts about an agent that are known before its entries are read. */
 interface EntryFacts {
@@ -15,6 +16,14 @@ interface EntryFacts {
   census: Census;
   /** The number of present entries according to the agent's row. */
   liveEntries: number | null;
+}
+
+/** A row that must be compared with the events that it names. */
+interface OpenEntry {
+  check: EntryCheck;
+  row: StoredRow;
+  /** Whether a checkpoint sees it. */
+  seen: boolean;
 }
 
 /**
@@ -42,45 +51,43 @@ export class EntryCheck {
     this.#visibility = facts.checkpoints.length === 0 ? null : new Visibility(facts.checkpoints);
   }
 
-  /** Counts a present entry that the log proves. */
-  proved({ seq, timeMs, expiresMs }: StoredWrite): void {
-    this.rows += 1;
-    this.#live += 1;
-    this.#visibility?.add(seq, null, timeMs, expiresMs);
-  }
-
-  /** Checks an entry on the plain path. */
-  other({ live, writtenSeq, version }: EntryOfFile): void {
+  /** Takes an entry. Returns its row if it must be compared with the events that it names, and whether it is seen. */
+  take({ live, writtenSeq, row }: StoredEntry): OpenEntry | null {
     this.rows += 1;
     if (live) this.#live += 1;
-    if (version === null) {
-      const row = { table: "entries", key: null, names: [writtenSeq ?? -1] };
-      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type", row);
-      return;
+    if (row === null) {
+      const place = { table: "entries", key: null, names: [writtenSeq ?? -1] };
+      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type", place);
+      return null;
     }
-    const { live_from: liveFrom, live_to: liveTo } = version;
+    const { live_from: liveFrom, live_to: liveTo } = row;
+    const seen = this.#visibility?.add(liveFrom, liveTo, row.updated_at, row.expires_at ?? NEVER) ?? false;
+    if (liveTo === null && this.#isProved(row)) return null;
+    this.#facts.census.add(this.agent, row, this.report);
+    return { check: this, row, seen };
+  }
+
+  /** Compares an entry with the events that it names. @param seen whether a checkpoint sees it */
+  compare(version: StoredVersion, seen: boolean): void {
+    const { written_seq: writtenSeq } = version;
     const problem = entryProblem(version, this.agent.agentId);
     if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
-    const expiresMs = version.expires_at ?? NEVER;
-    const seen = this.#visibility?.add(liveFrom, liveTo, version.updated_at, expiresMs) ?? false;
-    if (!seen && liveTo !== null) {
+    if (!seen && version.live_to !== null) {
       const row = { ...rowOf(version), whole: true };
       this.report("content_orphan", writtenSeq, "an ended entry is kept that no checkpoint sees", row);
     }
     this.#countRestored(version);
-    this.sum(version);
   }
 
-  /** Adds an entry to the sum that is compared with the log's. */
-  sum(row: StoredLife): void {
-    this.#facts.census.add(this.agent, row, this.report);
+  /** Whether a present row is what the replay of the log leaves, in all columns. */
+  #isProved(row: StoredRow): boolean {
+    const digest = isJson(row.metadata) ? digestOf(row) : null;
+    return digest !== null && this.#facts.census.replay.proves(this.agent.agentId, row, digest);
   }
 
   /** Checks the ended entries, and the counts over all of them. */
   async finish(reader: Reader): Promise<void> {
-    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
-      for (const entry of page) this.other(entry);
-    }
+    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) await takeEntries(reader, page, () => this);
     this.#visibility?.check(this.#facts.history.lastRemoval, this.report);
     for (const [seq, { counted, stated }] of this.#restored) {
       if (counted <= stated) continue;
@@ -99,9 +106,24 @@ export class EntryCheck {
   }
 }
 
+/** Checks a page of entries. Those without an agent are skipped; the count of all rows detects them. */
+export async function takeEntries(
+  reader: Reader,
+  page: readonly StoredEntry[],
+  checkOf: (agent: number | null) => EntryCheck | undefined,
+): Promise<void> {
+  const open: OpenEntry[] = [];
+  for (const entry of page) {
+    const taken = checkOf(entry.agent)?.take(entry) ?? null;
+    if (taken !== null) open.push(taken);
+  }
+  const named = await readNamedEvents(reader, [...new Set(open.flatMap(({ row }) => namedBy(row)))]);
+  for (const { check, row, seen } of open) check.compare(withEvents(row, named), seen);
+}
+
 /** Returns how reports name a stored entry. An erased key is left out. */
-function rowOf({ key, written, written_seq, created_seq, live_from, live_to }: StoredVersion): ProblemRow {
+function rowOf(version: StoredVersion): ProblemRow {
+  const { key, written } = version;
   const erased = written !== null && written.details === null;
-  const names = [written_seq, created_seq, live_from, ...(live_to === null ? [] : [live_to])];
-  return { table: "entries", key: erased ? null : key, names };
+  return { table: "entries", key: erased ? null : key, names: namedBy(version) };
 }

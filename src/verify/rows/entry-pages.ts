@@ -1,86 +1,108 @@
-/** The plain path for entries: pages of bounded size, with the events that the rows name. */
+/** Reads stored entries in pages of bounded size, and the events that entries name. */
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
-import { integer } from "../columns.ts";
-import { ENTRY, type StoredVersion } from "./entry.ts";
-import { boundOf, type EntryRange, presentWalk, tablesOf, type Walk } from "./entry-part.ts";
+import { pageOf } from "../columns.ts";
+import { ENTRY, type NamedEvents, type StoredRow } from "./entry.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
-/** The most rows that are read at once. */
-const ROWS_AT_ONCE = 500;
+/** The most rows that are read at once: the allocator returns larger blocks to the system each time. */
+const ROWS_AT_ONCE = 48;
 /** The most bytes of values and metadata that are read at once, unless a single row has more. */
-const BYTES_AT_ONCE = 8 * 1024 * 1024;
+const BYTES_AT_ONCE = 1024 * 1024;
+/** The ids of an agent that are in memory at once. */
+const IDS_AT_ONCE = 1 << 18;
 
-/** A row of `entries`. `version` is null when a column is of another type. */
-export interface EntryOfFile {
+/** A row of `entries`. */
+export interface StoredEntry {
   live: boolean;
   /** `agents.first_seq` according to the row; null when it is of another type. */
   agent: number | null;
   writtenSeq: number | null;
-  version: StoredVersion | null;
+  /** Null when a column is of another type. */
+  row: StoredRow | null;
+}
+
+/** A way to read rows in an order, after a position. */
+interface Walk {
+  /** SQL: the table, and what is joined to it. */
+  from: string;
+  condition: string;
+  order: string;
 }
 
 type Position = [liveTo: number, id: number];
-type Row = [
-  liveTo: number | null,
-  id: number,
-  agent: number | null,
-  ...written: EventColumns,
-  ...created: EventColumns,
-  ...from: EventColumns,
-  ...to: EventColumns,
-  ...columns: SqlValue[],
-];
+type Row = ReturnType<typeof ENTRY.read>;
 
-const EVENTS = ["w", "c", "f", "t"].map(eventColumns).join(", ");
-// An event that two columns name is read only once.
-const JOINS = `LEFT JOIN events w ON w.seq = e.written_seq
-  LEFT JOIN events c ON c.seq = e.created_seq AND e.created_seq <> e.written_seq
-  LEFT JOIN events f ON f.seq = e.live_from AND e.live_from <> e.written_seq
-  LEFT JOIN events t ON t.seq = e.live_to`;
-const SELECT = `SELECT ${integer("e.live_to")}, e.id, ${integer("e.agent")}, ${EVENTS}, ${ENTRY.sql}`;
-
-// The driver reads greater numbers inexactly, so no page could begin after them. The count of all rows detects such
-// rows.
-const EXACT = `e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`;
+// By id, which is the order of the table in the file, so that each page of the file is read once, regardless of the
+// order of the agents' writes. The driver reads greater numbers inexactly, so no page could begin after them. The count
+// of all rows detects such rows.
+const PRESENT: Walk = {
+  from: "entries e NOT INDEXED",
+  condition: `e.live_to IS NULL AND e.id > ? AND e.id <= ${Number.MAX_SAFE_INTEGER}`,
+  order: "ORDER BY e.id",
+};
+const PRESENT_OF_IDS: Walk = {
+  from: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN entries e NOT INDEXED ON e.id = i.wanted",
+  condition: "e.live_to IS NULL AND e.id > ?",
+  order: "ORDER BY e.id",
+};
 const ENDED: Walk = {
-  hint: "INDEXED BY entries_ended",
-  condition: `e.agent = ? AND e.live_to IS NOT NULL AND (e.live_to, e.id) > (?, ?) AND ${EXACT}`,
+  from: "entries e INDEXED BY entries_ended",
+  condition: `e.agent = ? AND e.live_to IS NOT NULL AND (e.live_to, e.id) > (?, ?)
+    AND e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`,
   order: "ORDER BY e.live_to, e.id",
 };
 
-/** Returns the next present versions of a range, at most `most`, and the id of the last; null at the end. */
-export async function presentPage(reader: Reader, range: EntryRange, most: number) {
-  const rows = await readRows(reader, presentWalk(range), boundOf(range, range.after), most);
-  return { entries: rows.map((row) => toEntry(row, true)), last: rows.at(-1)?.[1] ?? null };
+/** Yields the present versions of all agents. */
+export const pagesOfPresent = (reader: Reader): AsyncGenerator<StoredEntry[]> => pagesById(reader, PRESENT, []);
+
+/**
+ * Yields the present versions of an agent (`agents.first_seq`). An index has their ids in the order of keys, so they are
+ * sorted first.
+ */
+export async function* pagesOfAgent(reader: Reader, agent: number): AsyncGenerator<StoredEntry[]> {
+  const sql = `SELECT id FROM entries INDEXED BY entries_live
+    WHERE agent = ? AND live_to IS NULL AND id > ? AND id <= ${Number.MAX_SAFE_INTEGER} ORDER BY id LIMIT ${IDS_AT_ONCE}`;
+  const read = (after: number) => reader.all<[number]>(sql, [agent, after]);
+  for await (const rows of pages(Number.MIN_SAFE_INTEGER, IDS_AT_ONCE, read, ([id]) => id)) {
+    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+      const ids = rows.slice(start, start + ROWS_AT_ONCE).map(([id]) => id);
+      yield* pagesById(reader, PRESENT_OF_IDS, [JSON.stringify(ids)]);
+    }
+  }
 }
 
 /** Yields the ended versions of an agent, in the order in which they ended. */
-export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerator<EntryOfFile[]> {
-  const read = (after: Position) => readRows(reader, ENDED, [agent, ...after], ROWS_AT_ONCE);
+export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerator<StoredEntry[]> {
+  const read = (after: Position) => readRows(reader, ENDED, [agent, ...after]);
   // A page may also end because of its bytes, so only a page without rows is the last.
   const start: Position = [Number.MIN_SAFE_INTEGER, 0];
-  const positionOf = ([liveTo, id]: Row): Position | null => (liveTo === null ? null : [liveTo, id]);
+  const positionOf = ({ parts }: Row): Position | null => (parts.live_to == null ? null : [parts.live_to, idOf(parts)]);
   for await (const rows of pages(start, 1, read, positionOf)) yield rows.map((row) => toEntry(row, false));
 }
 
-async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number): Promise<Row[]> {
-  const count = await rowsThatFit(reader, walk, bound, most);
+async function* pagesById(reader: Reader, walk: Walk, bound: readonly SqlValue[]): AsyncGenerator<StoredEntry[]> {
+  const read = (after: number) => readRows(reader, walk, [...bound, after]);
+  for await (const rows of pages(Number.MIN_SAFE_INTEGER, 1, read, ({ parts }) => idOf(parts))) {
+    yield rows.map((row) => toEntry(row, true));
+  }
+}
+
+async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[]): Promise<Row[]> {
+  const count = await rowsThatFit(reader, walk, bound);
   if (count === 0) return [];
-  const { condition, order } = walk;
-  const from = tablesOf(walk);
-  const sql = `${SELECT} FROM ${from} ${JOINS} WHERE ${condition} ${order} LIMIT ?`;
-  return await reader.all<Row>(sql, [...bound, count]);
+  const { from, condition, order } = walk;
+  const page = pageOf(ENTRY.packed, `FROM ${from} WHERE ${condition} ${order} LIMIT ?`);
+  const bytes = await reader.value<Buffer | null>(page, [...bound, count]);
+  return bytes == null ? [] : ENTRY.readAll(bytes);
 }
 
 /** Returns how many of the next rows fit a page. SQLite knows sizes without reading the values. */
-async function rowsThatFit(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number) {
-  const { condition, order } = walk;
-  const from = tablesOf(walk);
+async function rowsThatFit(reader: Reader, { from, condition, order }: Walk, bound: readonly SqlValue[]) {
   const sizes = await reader.all<[number | null]>(
     `SELECT octet_length(e.value) + octet_length(e.metadata) FROM ${from} WHERE ${condition} ${order} LIMIT ?`,
-    [...bound, most],
+    [...bound, ROWS_AT_ONCE],
   );
   let bytes = 0;
   for (const [count, [size]] of sizes.entries()) {
@@ -90,16 +112,16 @@ async function rowsThatFit(reader: Reader, walk: Walk, bound: readonly SqlValue[
   return sizes.length;
 }
 
-function toEntry([, , agent, ...rest]: Row, live: boolean): EntryOfFile {
-  const { row, parts } = ENTRY.read(rest.slice(8) as SqlValue[]);
-  const named = (at: number) => readNamedEvent(...(rest.slice(at, at + 2) as EventColumns));
-  const written = row && named(0);
-  const version = row && {
-    ...row,
-    written,
-    created: row.created_seq === row.written_seq ? written : named(2),
-    from: row.live_from === row.written_seq ? written : named(4),
-    to: named(6),
-  };
-  return { live, agent, writtenSeq: parts.written_seq ?? null, version };
+const idOf = ({ id }: Row["parts"]): number => id as number; // SQLite stores nothing else in it
+
+function toEntry({ row, parts }: Row, live: boolean): StoredEntry {
+  return { live, agent: parts.agent ?? null, writtenSeq: parts.written_seq ?? null, row };
+}
+
+/** Returns the events at these positions, as far as there are any. */
+export async function readNamedEvents(reader: Reader, seqs: readonly number[]): Promise<NamedEvents> {
+  if (seqs.length === 0) return new Map();
+  const sql = `SELECT e.seq, ${eventColumns("e")} FROM events e WHERE e.seq IN (SELECT value FROM json_each(?))`;
+  const found = await reader.all<[number, ...EventColumns]>(sql, [JSON.stringify(seqs)]);
+  return new Map(found.map(([seq, ...columns]) => [seq, readNamedEvent(...columns)]));
 }

@@ -10,6 +10,8 @@ import { kindOf, type NamedEvent } from "./events-named.ts";
 
 /** The columns of `entries`. `value` and `metadata` are JSON texts, as stored. */
 export const ENTRY = new RowForm("e", {
+  id: "integer",
+  agent: "integer",
   key: "text",
   value: "text",
   metadata: "text",
@@ -22,10 +24,13 @@ export const ENTRY = new RowForm("e", {
   updated_at: "integer",
   expires_at: "integer?",
 });
-type StoredRow = RowOf<typeof ENTRY>;
+export type StoredRow = RowOf<typeof ENTRY>;
 
 /** The columns with a row's key and the positions between which it is visible. */
-export type StoredLife = Omit<StoredRow, "value" | "metadata" | "salt">;
+export type StoredLife = Omit<StoredRow, "id" | "agent" | "value" | "metadata" | "salt">;
+
+/** Events by their positions; null when the bytes are not an event. */
+export type NamedEvents = ReadonlyMap<number, NamedEvent | null>;
 
 /** A row with the events at the positions that it names; null for a missing event. */
 export type StoredVersion = StoredRow & {
@@ -37,6 +42,19 @@ export type StoredVersion = StoredRow & {
 
 const mismatch = (message: string): Finding => ({ code: "content_mismatch", message });
 const orphan = (message: string): Finding => ({ code: "content_orphan", message });
+
+/** Returns the positions of the events that a row names. */
+export const namedBy = ({ written_seq, created_seq, live_from, live_to }: StoredLife): number[] => [
+  ...[written_seq, created_seq, live_from],
+  ...(live_to === null ? [] : [live_to]),
+];
+
+/** Returns a row with the events that it names. */
+export function withEvents(row: StoredRow, named: NamedEvents): StoredVersion {
+  const at = (seq: number | null) => (seq === null ? null : (named.get(seq) ?? null));
+  const { written_seq, created_seq, live_from, live_to } = row;
+  return { ...row, written: at(written_seq), created: at(created_seq), from: at(live_from), to: at(live_to) };
+}
 
 /** Makes all checks that need only the row and its events. Returns the first problem, or null. */
 export function entryProblem(row: StoredVersion, agentId: string | null): Finding | null {
@@ -97,7 +115,7 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
  * Returns the digest of a row's content, hex; null when its key has no canonical form, or its salt is none. The hashed text is built from
  * the columns as they are stored, so that every byte counts.
  */
-const digestOf = ({ key, metadata, value, salt }: StoredRow): string | null =>
+export const digestOf = ({ key, metadata, value, salt }: StoredRow): string | null =>
   isSalt(salt) ? orNull(CanonicalJsonError, () => valueDigest(salt, key, metadata, value)) : null;
 
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>

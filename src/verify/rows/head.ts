@@ -8,6 +8,7 @@ import type { LogVerifier } from "../events/log-verifier.ts";
 export interface Head {
   workspaceId: string | null;
   format: string | null;
+  vocabulary: number | null;
   seq: number | null;
   hash: string | null;
   rows: number;
@@ -15,23 +16,33 @@ export interface Head {
 
 /** Returns the row; null when there is none. */
 export async function readHead(reader: Reader): Promise<Head | null> {
-  const row = await reader.get<[Buffer | null, Buffer | null, number | null, Buffer | null, number]>(
-    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("seq")}, ${textBytes("hash")},
+  const row = await reader.get<[Buffer | null, Buffer | null, number | null, number | null, Buffer | null, number]>(
+    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("vocabulary")}, ${integer("seq")}, ${textBytes("hash")},
        (SELECT count(*) FROM head) FROM head WHERE one = 1`,
   );
   if (row === undefined) return null;
-  const [workspaceId, format, seq, hash, rows] = row;
-  return { workspaceId: decodeText(workspaceId), format: decodeText(format), seq, hash: decodeText(hash), rows };
+  const [workspaceId, format, vocabulary, seq, hash, rows] = row;
+  return {
+    ...{ workspaceId: decodeText(workspaceId), format: decodeText(format), vocabulary },
+    ...{ seq, hash: decodeText(hash), rows },
+  };
 }
 
 /** Compares the row with the last event of the log. */
 export function checkHead(verifier: LogVerifier, head: Head | null): void {
+  if (verifier.isOpaque) return;
   let last: { seq: number; hash: string } | null = null;
   for (const { last: end } of verifier.chains.values()) {
     if (last === null || end.event.seq > last.seq) last = { seq: end.event.seq, hash: end.hash };
   }
-  const message = headProblem(head, last);
+  const message = headProblem(head, last) ?? vocabularyProblem(head, verifier.vocabularies.inForce);
   if (message !== null) verifier.report("head_mismatch", null, last?.seq ?? null, message);
+}
+
+/** @param announced the greatest vocabulary that the log announces; null when no event that announces one is intact */
+function vocabularyProblem(head: Head | null, announced: number | null): string | null {
+  if (head === null || announced === null || head.vocabulary === announced) return null;
+  return "the row that names the end of the log names another vocabulary than the log announces";
 }
 
 function headProblem(head: Head | null, last: { seq: number; hash: string } | null): string | null {

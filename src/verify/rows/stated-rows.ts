@@ -41,7 +41,7 @@ export class StatedRows {
     const changes = rowChanges(event, details);
     if (changes === null) {
       this.#unknown.push(seq);
-      this.report("details_malformed", event.agent_id, seq, "the details do not state the rows that the event changed");
+      this.report("details_invalid", event.agent_id, seq, "the details do not state the rows that the event changed");
       return;
     }
     for (const change of changes) {
@@ -52,13 +52,14 @@ export class StatedRows {
   }
 
   /** Returns false when the change does not fit the row. */
-  #apply({ table, key, kind, columns, digest }: RowChange, seq: number): boolean {
+  #apply({ table, key, kind, columns, digest, fits }: RowChange, seq: number): boolean {
     const rows = this.#tables.get(table) as Map<string, StatedRow>;
     const row = rows.get(key);
-    if (kind === "remove") return rows.delete(key);
+    const isFit = row === undefined || fits === undefined || fits(row.cells);
+    if (kind === "remove") return rows.delete(key) && isFit;
     if (kind === "set" && row === undefined) return false;
     rows.set(key, { cells: { ...row?.cells, ...columns }, digest: digest ?? row?.digest ?? null, seq });
-    return kind === "set" || row === undefined;
+    return isFit && (kind === "set" || row === undefined);
   }
 
   /** Compares every row, after the last event. */

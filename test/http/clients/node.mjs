@@ -4,6 +4,7 @@ import https from "node:https";
 
 const { ca, requests } = JSON.parse(process.argv[2]);
 
+// Made before the request: on a busy machine it takes seconds, and the daemon would see a client that sends no body.
 const bodyOf = ({ size, isChunked }) => {
   const body = Buffer.alloc(size, "x");
   return isChunked ? body.toString().match(/x{1,65536}/g) : [body];
@@ -12,6 +13,7 @@ const bodyOf = ({ size, isChunked }) => {
 const withRequest = (request) =>
   new Promise((resolve, reject) => {
     const { url, method, headers, isLast, isChunked, size } = request;
+    const pieces = bodyOf(request);
     const library = url.startsWith("https:") ? https : http;
     const agent = new library.Agent({ keepAlive: !isLast });
     const length = isChunked ? {} : { "content-length": size };
@@ -21,7 +23,7 @@ const withRequest = (request) =>
     });
     sent.on("error", reject);
     const send = () => {
-      for (const piece of bodyOf(request)) sent.write(piece);
+      for (const piece of pieces) sent.write(piece);
       sent.end();
     };
     if (headers.expect === undefined) send();

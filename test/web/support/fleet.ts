@@ -6,11 +6,11 @@ import type { Job } from "../../../src/core/writer/job.ts";
 import type { WorkspaceWriter } from "../../../src/core/writer/perform.ts";
 import { type Clock, IdSource, RandomPool } from "../../../src/ids.ts";
 import type { OperationInputs, OperationName } from "../../../src/operations.ts";
-import { Administration } from "../../../src/ops/directory/administration.ts";
-import { ControlDatabase } from "../../../src/ops/directory/database.ts";
+import { Installation } from "../../../src/ops/directory/installation.ts";
 import { fileJournal, withWriter } from "../../../src/ops/directory/journal.ts";
 import { jobOf } from "../../../src/serve/threads/registry.ts";
 import { Seeded } from "../../seeded.ts";
+import { Administration } from "../../support/administration.ts";
 
 export interface FleetSize {
   agents: number;
@@ -68,9 +68,9 @@ export async function makeFleet(root: string, size: FleetSize): Promise<Fleet> {
   const clock: Clock = () => time.ms;
   const random = new RandomPool();
   const ids = new IdSource(clock, random);
-  using control = ControlDatabase.open(directory);
-  const parts = { control, journal: fileJournal(directory), clock, ids, random };
-  const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
+  using installation = await Installation.open(directory);
+  const parts = { installation, journal: fileJournal(directory), clock, ids, random };
+  const administration = new Administration(parts, directory);
   const { workspace, apiKey } = await administration.createWorkspace("Fleet");
   const actors: string[] = [];
   for (const label of KEY_LABELS) {

@@ -1,11 +1,14 @@
 /** What the routes of `/account` are given and return, and who may send their requests. */
 
+import type { StoredSession } from "../../../core/rows/access/sessions.ts";
+import type { Principal } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { RoleRules } from "../../../oidc/group-roles.ts";
 import type { Issuer, WaitingFlow } from "../../../oidc/issuer.ts";
 import type { IssuerTrouble } from "../../../oidc/refused.ts";
 import type { ActivityInterval } from "../../../operation-facts.ts";
-import type { Membership } from "../members.ts";
+import type { MaybePromise } from "../../../store/transaction.ts";
+import type { Membership } from "../memberships.ts";
 import type { AccountParts, Origin } from "../parts.ts";
 import type { PasskeyChallenge } from "../passkeys.ts";
 import type { SignedIn } from "../session-keeper.ts";
@@ -14,15 +17,12 @@ import type { BegunSignIns } from "./begun-sign-ins.ts";
 
 /** The dependencies of the routes of `/account`. */
 export interface AccountDeps {
-  sessions: { find(token: string, how?: { use: boolean }): SignedIn | null };
+  sessions: { find(token: string, how?: { use: boolean }): MaybePromise<SignedIn | null> };
   parts: AccountParts;
   /** Returns the bytes of a workspace on disk. */
   storageBytes(workspaceId: string): Promise<number>;
-  /** Counts the findings of a workspace's policies over time. The account is the actor of the event. */
-  findings(
-    of: { workspaceId: string; accountId: string },
-    interval: ActivityInterval,
-  ): Promise<{ body: JsonObject; auditId: string | null }>;
+  /** Counts the findings of the policies over time, in the principal's workspace. */
+  findings(principal: Principal, interval: ActivityInterval): Promise<{ body: JsonObject; auditId: string | null }>;
   /** The state of the disk, the certificates and the backups. */
   upkeep(): Promise<JsonObject>;
   /** The quotas of one workspace; null for no limit. */
@@ -67,6 +67,7 @@ export type Sender = keyof Senders;
 interface Member {
   accountId: string;
   workspace: Membership;
+  session: StoredSession;
 }
 
 /** A request after validation. */

@@ -1,23 +1,36 @@
 /** The routes that need no session: signing up, signing in, and inspecting a link. */
-import { Type as t } from "@sinclair/typebox";
+import { type Static, Type as t } from "@sinclair/typebox";
 import { route } from "../../../api/route.ts";
 import { setDevice, setSession } from "../../../api/session.ts";
 import { object } from "../../../api/shapes.ts";
+import { hasAccounts } from "../../../core/rows/access/accounts.ts";
+import { findOpenLink } from "../../../core/rows/access/links.ts";
 import { showTime } from "../../../ids.ts";
 import { digestOf } from "../../directory/secret.ts";
 import { findWorkspace } from "../../directory/workspaces.ts";
-import { hasAccounts } from "../accounts.ts";
+import { type BegunSession, SESSION_LIFETIME_MS } from "../begin-session.ts";
 import { isIssuerOnly } from "../issuer-only.ts";
-import { findUsableLink } from "../links.ts";
-import type { BegunSession } from "../session-keeper.ts";
-import { SESSION_LIFETIME_MS } from "../sessions.ts";
+import { requireInvitation } from "../membership.ts";
+import type { AccountParts } from "../parts.ts";
 import { resetPassword, signIn } from "../sign-in.ts";
-import { linkNotFound, signUp } from "../sign-up.ts";
+import { signUp } from "../sign-up.ts";
 import * as schema from "./schema.ts";
 import { showAccount, showSignedIn, showWorkspace } from "./show.ts";
 
 export function cookiesOf({ token, device }: BegunSession): string[] {
   return [setSession(token, SESSION_LIFETIME_MS / 1_000), setDevice(device)];
+}
+
+/** Returns what a link or an invitation is for. @throws {Problem} `link_not_found` */
+async function inspect(parts: AccountParts, token: string): Promise<Static<typeof schema.LinkShape>> {
+  const { connection } = parts.installation;
+  const link = await findOpenLink(parts.installation.connection, digestOf(token).toHex(), parts.clock());
+  if (link !== undefined) {
+    return { kind: link.kind, workspace: null, role: null, expires_at: showTime(link.expiresAt) };
+  }
+  const { workspaceId: id, role, expiresAt } = await requireInvitation(parts, token);
+  const workspace = { id, name: findWorkspace(connection, id)?.name ?? "" };
+  return { kind: "invitation", workspace, role, expires_at: showTime(expiresAt) };
 }
 
 export const entryRoutes = [
@@ -28,12 +41,12 @@ export const entryRoutes = [
     summary: "How accounts are made here",
     description: "Who may sign up, and whether there is no account yet.",
     response: { description: "The state.", schema: schema.Status },
-    run: (_request, { parts, oidc }) => ({
+    run: async (_request, { parts, oidc }) => ({
       body: {
         signup: parts.signup,
-        first_account: !hasAccounts(parts.control.connection),
+        first_account: !(await hasAccounts(parts.installation.connection)),
         issuer: oidc?.issuer.name ?? null,
-        issuer_only: oidc !== null && isIssuerOnly(parts.control.connection, parts.issuerOnly),
+        issuer_only: oidc !== null && (await isIssuerOnly(parts)),
       },
     }),
   }),
@@ -47,21 +60,11 @@ export const entryRoutes = [
     description: "Reads a link without using it.",
     response: { description: "The link.", schema: schema.LinkShape },
     problems: ["link_not_found"],
-    run({ body, origin }, { parts }) {
-      const { control, clock, attempts } = parts;
-      const attempt = attempts.link(origin.address);
-      const link = findUsableLink(control.connection, digestOf(body.token), clock());
-      if (link === undefined) throw linkNotFound();
+    async run({ body, origin }, { parts }) {
+      const attempt = parts.attempts.link(origin.address);
+      const shown = await inspect(parts, body.token);
       attempt.succeeded();
-      const workspace = link.workspaceId === null ? undefined : findWorkspace(control.connection, link.workspaceId);
-      return {
-        body: {
-          kind: link.kind,
-          workspace: workspace === undefined ? null : { id: workspace.id, name: workspace.name },
-          role: link.role,
-          expires_at: showTime(link.expiresAt),
-        },
-      };
+      return { body: shown };
     },
   }),
 
@@ -79,7 +82,7 @@ export const entryRoutes = [
     summary: "Make an account",
     description:
       "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
-    recordedAs: ["key.create", "member.join", "account.create"],
+    recordedAs: ["key.create", "member.join", "account.create", "installation.add_workspace"],
     response: {
       description: "The account, its workspace, and the key of a new one.",
       schema: schema.SignedUpShape,
@@ -98,7 +101,7 @@ export const entryRoutes = [
       const { account, workspace, key, begun, auditId } = await signUp(parts, request, origin);
       return {
         body: {
-          account: showAccount(parts, account),
+          account: await showAccount(parts, account),
           workspace: showWorkspace(workspace),
           workspace_id: workspace.id,
           api_key: key?.apiKey ?? null,
@@ -132,7 +135,7 @@ export const entryRoutes = [
     async run({ body, origin }, { parts }) {
       const credentials = { email: body.email, password: body.password, code: body.code ?? null };
       const { account, begun, auditId } = await signIn(parts, credentials, origin);
-      return { body: showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun), auditId };
+      return { body: await showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun), auditId };
     },
   }),
 

@@ -3,12 +3,9 @@ import { Type as t } from "@sinclair/typebox";
 import { AgentId, optionalInteger } from "../../../api/fields.ts";
 import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
-import { Problem } from "../../../problem.ts";
-import { KEY_AGENTS_MAX, KeyEnded } from "../../directory/administration.ts";
-import { findKey, type KeyRecord, listKeys } from "../../directory/keys.ts";
-import { type AccountParts, administrationOf } from "../parts.ts";
+import { KEY_AGENTS_MAX } from "../../keys/new-key.ts";
+import { principalOf } from "../memberships.ts";
 import { KeyShape, Name, NetworkNames, NewKeyShape, RotatedKey, ScopeName } from "./schema.ts";
-import { showKey } from "./show.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,16 +16,6 @@ const KEY_MAX_DAYS = 3_650;
 const OVERLAP_MAX_HOURS = 720;
 const OVERLAP_HOURS = 24;
 
-function requireKey({ control }: AccountParts, workspaceId: string, keyId: string): KeyRecord {
-  const key = findKey(control.connection, keyId);
-  if (key?.workspaceId === workspaceId) return key;
-  throw new Problem("key_not_found", "The workspace has no such key. GET …/keys lists them.");
-}
-
-function refuseEnded(error: unknown): never {
-  throw error instanceof KeyEnded ? new Problem("key_ended", error.message) : error;
-}
-
 export const keyRoutes = [
   route({
     by: "member",
@@ -37,10 +24,7 @@ export const keyRoutes = [
     summary: "List API keys",
     description: "Oldest first, including revoked and expired ones. The keys themselves cannot be read.",
     response: { description: "The keys.", schema: listWithoutPages(KeyShape) },
-    run({ workspace }, { parts }) {
-      const now = parts.clock();
-      return { body: { data: listKeys(parts.control.connection, workspace.id).map((key) => showKey(key, now)) } };
-    },
+    run: async ({ workspace }, { parts }) => ({ body: await parts.workspaces.ask(workspace.id, "key.list", {}) }),
   }),
 
   route({
@@ -66,17 +50,14 @@ export const keyRoutes = [
     recordedAs: ["key.create"],
     response: { description: "The key.", schema: NewKeyShape },
     status: 201,
-    async run({ workspace, body, accountId }, { parts }) {
-      const { record, apiKey, auditId } = await administrationOf(parts, accountId).createKey({
-        workspaceId: workspace.id,
+    run: ({ workspace, session, body }, { parts }) =>
+      parts.workspaces.change(principalOf(workspace, session), "key.create", {
         label: body.label ?? null,
         scope: body.scope ?? "full",
         agents: body.agents === undefined ? null : [...new Set(body.agents)],
         networks: body.networks === undefined ? null : [...new Set(body.networks)],
         expiresInMs: body.expires_in_days === undefined ? null : body.expires_in_days * DAY_MS,
-      });
-      return { body: { ...showKey(record, parts.clock()), api_key: apiKey }, auditId };
-    },
+      }),
   }),
 
   route({
@@ -95,13 +76,9 @@ export const keyRoutes = [
     recordedAs: ["key.change"],
     response: { description: "The key.", schema: KeyShape },
     problems: ["key_not_found", "key_ended"],
-    async run({ params, workspace, body, accountId }, { parts }) {
-      requireKey(parts, workspace.id, params.key_id);
+    run({ params, workspace, session, body }, { parts }) {
       const networks = body.networks && [...new Set(body.networks)];
-      const { auditId, ...key } = await administrationOf(parts, accountId)
-        .limitKey(params.key_id, networks)
-        .catch(refuseEnded);
-      return { body: showKey(key, parts.clock()), auditId };
+      return parts.workspaces.change(principalOf(workspace, session), "key.change", { keyId: params.key_id, networks });
     },
   }),
 
@@ -114,11 +91,8 @@ export const keyRoutes = [
     recordedAs: ["key.revoke"],
     response: { description: "The key.", schema: KeyShape },
     problems: ["key_not_found"],
-    async run({ params, workspace, accountId }, { parts }) {
-      requireKey(parts, workspace.id, params.key_id);
-      const { auditId, ...key } = await administrationOf(parts, accountId).revokeKey(params.key_id);
-      return { body: showKey(key, parts.clock()), auditId };
-    },
+    run: ({ params, workspace, session }, { parts }) =>
+      parts.workspaces.change(principalOf(workspace, session), "key.revoke", { keyId: params.key_id }),
   }),
 
   route({
@@ -136,13 +110,12 @@ export const keyRoutes = [
     response: { description: "The new key.", schema: RotatedKey },
     status: 201,
     problems: ["key_not_found", "key_ended"],
-    async run({ params, workspace, body, accountId }, { parts }) {
-      const old = requireKey(parts, workspace.id, params.key_id);
+    run({ params, workspace, session, body }, { parts }) {
       const overlapMs = (body.overlap_hours ?? OVERLAP_HOURS) * HOUR_MS;
-      const { record, apiKey, auditId } = await administrationOf(parts, accountId)
-        .rotateKey(old.id, overlapMs)
-        .catch(refuseEnded);
-      return { body: { ...showKey(record, parts.clock()), api_key: apiKey, replaces: old.id }, auditId };
+      return parts.workspaces.change(principalOf(workspace, session), "key.rotate", {
+        keyId: params.key_id,
+        overlapMs,
+      });
     },
   }),
 ];

@@ -3,16 +3,16 @@
 import { route } from "../../../api/route.ts";
 import { setDevice, setSession } from "../../../api/session.ts";
 import { object } from "../../../api/shapes.ts";
+import { findAccount, NO_PASSWORD } from "../../../core/rows/access/accounts.ts";
 import { CAUSES } from "../../../oidc/causes.ts";
 import type { Identity } from "../../../oidc/identity.ts";
 import type { WaitingFlow } from "../../../oidc/issuer.ts";
 import type { LoggedOut } from "../../../oidc/logout-token.ts";
 import { IssuerRefused, type IssuerTrouble, isIssuerTrouble } from "../../../oidc/refused.ts";
 import { invalid, Problem } from "../../../problem.ts";
-import { findAccount, NO_PASSWORD } from "../accounts.ts";
+import { ISSUER_SESSION_LIFETIME_MS } from "../begin-session.ts";
 import { endIssuerSessions, linkIdentity, signInByIssuer, unlinkIdentity } from "../issuer-sign-in.ts";
 import type { Origin } from "../parts.ts";
-import { ISSUER_SESSION_LIFETIME_MS } from "../sessions.ts";
 import { confirmPassword } from "../sign-in.ts";
 import { WAITING_MS } from "../waiting.ts";
 import type { BegunSignIns } from "./begun-sign-ins.ts";
@@ -172,7 +172,7 @@ export const oidcRoutes = [
     async run({ signedIn }, deps) {
       const oidc = issuerFrom(deps);
       const { accountId, session } = signedIn;
-      if (session.issuerSession !== null || isWithoutPassword(deps, accountId)) {
+      if (session.issuerSession !== null || (await isWithoutPassword(deps, accountId))) {
         throw new Problem(
           "forbidden",
           "Sign in with the account's password first, so that you do not lose the account.",
@@ -183,8 +183,8 @@ export const oidcRoutes = [
   }),
 ];
 
-const isWithoutPassword = ({ parts }: AccountDeps, accountId: string): boolean =>
-  findAccount(parts.control.connection, accountId)?.password === NO_PASSWORD;
+const isWithoutPassword = async ({ parts }: AccountDeps, accountId: string): Promise<boolean> =>
+  (await findAccount(parts.installation.connection, accountId))?.password === NO_PASSWORD;
 
 /** Returns the sessions that a logout token ends. @throws {Problem} */
 async function loggedOut(oidc: SignInIssuer, token: string): Promise<LoggedOut> {

@@ -2,8 +2,9 @@
 
 import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
-import { listPasskeys } from "../passkey-records.ts";
-import { addPasskey, beginPasskey, beginPasskeySignIn, removePasskey, signInByPasskey } from "../passkeys.ts";
+import { listPasskeys } from "../../../core/rows/access/accounts.ts";
+import { asAccount } from "../parts.ts";
+import { addPasskey, beginPasskey, beginPasskeySignIn, signInByPasskey } from "../passkeys.ts";
 import { confirmPassword } from "../sign-in.ts";
 import { cookiesOf } from "./entry-routes.ts";
 import * as shapes from "./passkey-schema.ts";
@@ -23,7 +24,7 @@ export const passkeyRoutes = [
     problems: ["password_wrong"],
     async run({ body, signedIn, base }, { parts, passkeys }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      const { challenge, rpId: host, userId, known } = beginPasskey(parts, passkeys, account, base);
+      const { challenge, rpId: host, userId, known } = await beginPasskey(parts, passkeys, account, base);
       return { body: { challenge, host, user_id: userId, known } };
     },
   }),
@@ -63,9 +64,9 @@ export const passkeyRoutes = [
     summary: "List passkeys",
     description: "Oldest first.",
     response: { description: "The passkeys.", schema: listWithoutPages(shapes.PasskeyShape) },
-    run({ signedIn }, { parts }) {
-      return { body: { data: listPasskeys(parts.control.connection, signedIn.accountId).map(showPasskey) } };
-    },
+    run: async ({ signedIn }, { parts }) => ({
+      body: { data: (await listPasskeys(parts.installation.connection, signedIn.accountId)).map(showPasskey) },
+    }),
   }),
 
   route({
@@ -80,7 +81,9 @@ export const passkeyRoutes = [
     problems: ["password_wrong", "passkey_not_found"],
     async run({ params, body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      return removePasskey(parts, account.id, params.id);
+      const input = { accountId: account.id, passkeyId: params.id };
+      const { auditId } = await parts.workspaces.change(asAccount(parts, account.id), "account.remove_passkey", input);
+      return { auditId };
     },
   }),
 
@@ -115,7 +118,7 @@ export const passkeyRoutes = [
         signature: body.signature,
       };
       const { account, begun, auditId } = await signInByPasskey(parts, passkeys, signed, { origin, base });
-      return { body: showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun), auditId };
+      return { body: await showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun), auditId };
     },
   }),
 ];

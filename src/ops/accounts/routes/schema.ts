@@ -3,12 +3,10 @@ import { Type as t } from "@sinclair/typebox";
 import { AgentId, MAX_NAME_LENGTH, textField, wordOf } from "../../../api/fields.ts";
 import { Actor, Count, nullable, object, oneOf, shape, Time, usuallyNull, WorkspaceId } from "../../../api/shapes.ts";
 import { isNetwork } from "../../../networks.ts";
-import { ACTIVITY_INTERVALS } from "../../../operation-facts.ts";
-import { KEY_NETWORKS_MAX } from "../../directory/administration.ts";
-import { SCOPES } from "../../directory/keys.ts";
+import { ACTIVITY_INTERVALS, ROLES, SCOPES } from "../../../operation-facts.ts";
 import { nameProblem } from "../../directory/workspaces.ts";
-import { isEmail } from "../accounts.ts";
-import { ROLES } from "../members.ts";
+import { KEY_NETWORKS_MAX } from "../../keys/new-key.ts";
+import { isEmail } from "../emails.ts";
 import { isPassword, PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS } from "../passwords.ts";
 
 /** The longest code or token. */
@@ -243,10 +241,10 @@ export const InvitationShape = shape("Invitation", invitationMembers);
 
 export const NewInvitation = shape("NewInvitation", {
   ...invitationMembers,
-  token: t.String({ pattern: "^gvl_", description: "Shown only once.", examples: Token.examples as string[] }),
+  token: t.String({ pattern: "^inv_", description: "Shown only once.", examples: ["inv_…"] }),
   url: t.String({
     description: "The link for the invited person. It contains the token.",
-    examples: ["https://localhost:8443/join#token=gvl_…"],
+    examples: ["https://localhost:8443/join#token=inv_…"],
   }),
 });
 
@@ -269,7 +267,12 @@ const keyMembers = {
 
 export const KeyShape = shape("ApiKey", keyMembers);
 export const NewKeyShape = shape("NewApiKey", { ...keyMembers, api_key: ApiKey });
-export const RotatedKey = shape("RotatedApiKey", { ...keyMembers, api_key: ApiKey, replaces: KeyId });
+export const RotatedKey = shape("RotatedApiKey", {
+  ...keyMembers,
+  api_key: ApiKey,
+  replaces: KeyId,
+  replaced_expires_at: Time,
+});
 
 export const TotpBegun = shape("TotpBegun", {
   secret: t.String({ description: "Base32.", examples: ["…"] }),

@@ -3,19 +3,19 @@
 import { route } from "../../../api/route.ts";
 import { clearSession } from "../../../api/session.ts";
 import { Count, listWithoutPages, object } from "../../../api/shapes.ts";
+import { findAccount, type StoredAccount } from "../../../core/rows/access/accounts.ts";
+import { listSessions } from "../../../core/rows/access/sessions.ts";
 import { Problem } from "../../../problem.ts";
-import { type AccountRecord, findAccount } from "../accounts.ts";
 import { acceptInvitation } from "../membership.ts";
 import type { AccountParts } from "../parts.ts";
 import { beginSecondFactor, confirmSecondFactor, endSecondFactor, renewRecoveryCodes } from "../second-factor.ts";
 import type { SignedIn } from "../session-keeper.ts";
-import { listSessions } from "../sessions.ts";
 import { changePassword, confirmPassword, endSessions, recordingFailures, rename } from "../sign-in.ts";
 import * as schema from "./schema.ts";
 import { showAccount, showSession, showSignedIn, showWorkspace } from "./show.ts";
 
-function accountOf({ control }: AccountParts, { accountId }: SignedIn): AccountRecord {
-  const account = findAccount(control.connection, accountId);
+async function accountOf({ installation }: AccountParts, { accountId }: SignedIn): Promise<StoredAccount> {
+  const account = await findAccount(installation.connection, accountId);
   if (account === undefined) throw new Error("a session without an account");
   return account;
 }
@@ -29,7 +29,9 @@ export const selfRoutes = [
     description:
       "The account, this session, and the account's workspaces. `installation` is the log of the installation, for operators.",
     response: { description: "Who is signed in.", schema: schema.WhoAmI },
-    run: ({ signedIn }, { parts }) => ({ body: showSignedIn(parts, accountOf(parts, signedIn), signedIn.session) }),
+    run: async ({ signedIn }, { parts }) => ({
+      body: await showSignedIn(parts, await accountOf(parts, signedIn), signedIn.session),
+    }),
   }),
 
   route({
@@ -43,7 +45,7 @@ export const selfRoutes = [
     response: { description: "The account.", schema: schema.AccountShape },
     async run({ body, signedIn }, { parts }) {
       const { auditId } = await rename(parts, signedIn.accountId, body.name);
-      return { body: showAccount(parts, accountOf(parts, signedIn)), auditId };
+      return { body: await showAccount(parts, await accountOf(parts, signedIn)), auditId };
     },
   }),
 
@@ -81,9 +83,9 @@ export const selfRoutes = [
     summary: "List sessions",
     description: "The active ones, most recently used first.",
     response: { description: "The sessions.", schema: listWithoutPages(schema.SessionShape) },
-    run({ signedIn }, { parts }) {
-      const { control, clock } = parts;
-      const found = listSessions(control.connection, signedIn.accountId, clock());
+    async run({ signedIn }, { parts }) {
+      const { installation, clock } = parts;
+      const found = await listSessions(installation.connection, signedIn.accountId, clock());
       // The current session in memory is newer than the stored one.
       const { session: current } = signedIn;
       const newest = found.map((session) => (session.id === current.id ? current : session));
@@ -150,7 +152,8 @@ export const selfRoutes = [
     response: { description: "The recovery codes.", schema: schema.RecoveryCodes },
     problems: ["second_factor_failed", "totp_off", "totp_on"],
     async run({ body, signedIn }, { parts }) {
-      const confirm = () => confirmSecondFactor(parts, accountOf(parts, signedIn), body.code);
+      const account = await accountOf(parts, signedIn);
+      const confirm = () => confirmSecondFactor(parts, account, body.code);
       const { codes, auditId } = await recordingFailures(parts, signedIn.session, confirm);
       return { body: { recovery_codes: codes }, auditId };
     },
@@ -201,7 +204,7 @@ export const selfRoutes = [
     problems: ["link_not_found", "already_member"],
     async run({ body, signedIn, origin }, { parts }) {
       const attempt = parts.attempts.link(origin.address);
-      const { workspace, auditId } = await acceptInvitation(parts, signedIn.accountId, body.token);
+      const { workspace, auditId } = await acceptInvitation(parts, signedIn.session, body.token);
       attempt.succeeded();
       return { body: showWorkspace(workspace), auditId };
     },

@@ -1,38 +1,44 @@
-/** Records of the control database as the API shows them. */
+/** Accounts, sessions and workspaces as the API shows them. */
 import type { Static } from "@sinclair/typebox";
+import {
+  findAccount,
+  hasTotp,
+  listPasskeys,
+  type StoredAccount,
+  type StoredPasskey,
+} from "../../../core/rows/access/accounts.ts";
+import type { StoredMember } from "../../../core/rows/access/members.ts";
+import { type StoredSession, sessionEnd } from "../../../core/rows/access/sessions.ts";
 import { showTime, showTimeOrNull } from "../../../ids.ts";
-import { type KeyRecord, keyState } from "../../directory/keys.ts";
-import { type AccountRecord, countRecoveryCodes } from "../accounts.ts";
-import type { LinkRecord } from "../links.ts";
-import { listMemberships, type MemberRecord, type Membership, type Role } from "../members.ts";
-import { findOperator } from "../operators.ts";
+import type { Membership } from "../memberships.ts";
 import type { AccountParts } from "../parts.ts";
-import { countPasskeys, type PasskeyRecord } from "../passkey-records.ts";
-import { type SessionRecord, sessionEnd } from "../sessions.ts";
 import type { PasskeyShape } from "./passkey-schema.ts";
 import type * as schema from "./schema.ts";
 
-export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof schema.AccountShape> {
+export async function showAccount(
+  { installation }: AccountParts,
+  account: StoredAccount,
+): Promise<Static<typeof schema.AccountShape>> {
   return {
     id: account.id,
     email: account.email,
     name: account.name,
-    totp: account.totpSince !== null,
-    passkeys: countPasskeys(control.connection, account.id),
-    recovery_codes_left: countRecoveryCodes(control.connection, account.id),
+    totp: hasTotp(account),
+    passkeys: (await listPasskeys(installation.connection, account.id)).length,
+    recovery_codes_left: account.codes.length,
     created_at: showTime(account.createdAt),
   };
 }
 
-export const showPasskey = (passkey: PasskeyRecord): Static<typeof PasskeyShape> => ({
+export const showPasskey = (passkey: StoredPasskey): Static<typeof PasskeyShape> => ({
   id: passkey.id,
   name: passkey.name,
-  host: passkey.rpId,
+  host: passkey.host,
   created_at: showTime(passkey.createdAt),
   last_used_at: showTimeOrNull(passkey.lastUsedAt),
 });
 
-export function showSession(session: SessionRecord, currentId: string): Static<typeof schema.SessionShape> {
+export function showSession(session: StoredSession, currentId: string): Static<typeof schema.SessionShape> {
   return {
     id: session.id,
     created_at: showTime(session.createdAt),
@@ -44,17 +50,17 @@ export function showSession(session: SessionRecord, currentId: string): Static<t
   };
 }
 
-export function showSignedIn(
+export async function showSignedIn(
   parts: AccountParts,
-  account: AccountRecord,
-  session: SessionRecord,
-): Static<typeof schema.WhoAmI> {
-  const { connection } = parts.control;
-  const operator = findOperator(connection, account.id);
+  account: StoredAccount,
+  session: StoredSession,
+): Promise<Static<typeof schema.WhoAmI>> {
+  const { memberships } = parts;
+  const operator = await memberships.findOperator(account.id);
   return {
-    account: showAccount(parts, account),
+    account: await showAccount(parts, account),
     session: showSession(session, session.id),
-    workspaces: listMemberships(connection, account.id).map(showWorkspace),
+    workspaces: (await memberships.list(account.id)).map(showWorkspace),
     installation: operator && showWorkspace(operator),
     ca_file: parts.caFile,
   };
@@ -66,42 +72,18 @@ export function showWorkspace(membership: Membership): Static<typeof schema.Work
   return { id, name, role, created_at: showTime(createdAt), ...factor };
 }
 
-export function showMember(member: MemberRecord, you: string): Static<typeof schema.MemberShape> {
-  return {
-    account_id: member.accountId,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    joined_at: showTime(member.joinedAt),
-    you: member.accountId === you,
-  };
-}
-
-export function showInvitation(link: LinkRecord): Static<typeof schema.InvitationShape> {
-  return {
-    id: link.id,
-    // Only links of another kind have none.
-    role: link.role as Role,
-    label: link.label,
-    created_at: showTime(link.createdAt),
-    created_by: link.createdBy,
-    expires_at: showTime(link.expiresAt),
-  };
-}
-
-export function showKey(key: KeyRecord, now: number): Static<typeof schema.KeyShape> {
-  return {
-    id: key.id,
-    label: key.label,
-    scope: key.scope,
-    agents: key.agents && [...key.agents],
-    networks: key.networks && [...key.networks],
-    state: keyState(key, now),
-    created_at: showTime(key.createdAt),
-    created_by: key.createdBy,
-    expires_at: showTimeOrNull(key.expiresAt),
-    last_used_at: showTimeOrNull(key.lastUsedAt),
-    revoked_at: showTimeOrNull(key.revokedAt),
-    replaced_by: key.replacedBy,
-  };
+/** Returns members as the API shows them, without accounts that are not there. */
+export async function showMembers(
+  { installation }: AccountParts,
+  members: readonly StoredMember[],
+  you: string,
+): Promise<Static<typeof schema.MemberShape>[]> {
+  const shown: Static<typeof schema.MemberShape>[] = [];
+  for (const { accountId, role, joinedAt } of members) {
+    const account = await findAccount(installation.connection, accountId);
+    if (account === undefined) continue;
+    const { email, name } = account;
+    shown.push({ account_id: accountId, email, name, role, joined_at: showTime(joinedAt), you: accountId === you });
+  }
+  return shown;
 }

@@ -1,16 +1,19 @@
 /** Workspaces, their members, and invitations to them. */
+
 import { Type as t } from "@sinclair/typebox";
 import { optionalInteger } from "../../../api/fields.ts";
 import { route } from "../../../api/route.ts";
 import { listWithoutPages, object } from "../../../api/shapes.ts";
+import { authorisedBy } from "../../../core/rows/access/sessions.ts";
 import { ACTIVITY_INTERVALS } from "../../../operation-facts.ts";
 import { invalid } from "../../../problem.ts";
-import { countKeysInForce } from "../../directory/keys.ts";
-import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS, listInvitations } from "../links.ts";
-import { countMembers, FOUNDER, findMembership, listMembers, listMemberships, requireOwner } from "../members.ts";
-import { changeRole, foundWorkspace, invite, removeMember, requireSecondFactor, uninvite } from "../membership.ts";
+import { INVITATION_MAX_DAYS, memberNotFound } from "../../members/operations.ts";
+import { foundWorkspace } from "../membership.ts";
+import { findMembership, principalOf, requireOwner } from "../memberships.ts";
+import { LINK_LIFETIME_DAYS } from "../operations/credential.ts";
+import { withoutRow } from "../parts.ts";
 import * as schema from "./schema.ts";
-import { showInvitation, showMember, showWorkspace } from "./show.ts";
+import { showMembers, showWorkspace } from "./show.ts";
 
 export const workspaceRoutes = [
   route({
@@ -20,8 +23,8 @@ export const workspaceRoutes = [
     summary: "List workspaces",
     description: "Your workspaces, in the order of joining.",
     response: { description: "The workspaces.", schema: listWithoutPages(schema.WorkspaceShape) },
-    run: ({ signedIn }, { parts }) => ({
-      body: { data: listMemberships(parts.control.connection, signedIn.accountId).map(showWorkspace) },
+    run: async ({ signedIn }, { parts }) => ({
+      body: { data: (await parts.memberships.list(signedIn.accountId)).map(showWorkspace) },
     }),
   }),
 
@@ -33,20 +36,13 @@ export const workspaceRoutes = [
     summary: "Make a workspace",
     description:
       "With its first API key, which is shown only once. For owners of a workspace, and for everybody when sign-up is open.",
-    recordedAs: ["key.create", "account.create_workspace"],
+    recordedAs: ["key.create", "installation.add_workspace"],
     response: { description: "The workspace and its first key.", schema: schema.NewWorkspace },
     status: 201,
     async run({ body, signedIn }, { parts }) {
-      const { workspace, apiKey, record, auditId } = await foundWorkspace(parts, signedIn.accountId, body.name);
-      return {
-        body: {
-          workspace: showWorkspace({ ...workspace, ...FOUNDER }),
-          workspace_id: workspace.id,
-          api_key: apiKey,
-          key_id: record.id,
-        },
-        auditId,
-      };
+      const { membership, apiKey, keyId, auditId } = await foundWorkspace(parts, signedIn.accountId, body.name);
+      const workspace = showWorkspace(membership);
+      return { body: { workspace, workspace_id: workspace.id, api_key: apiKey, key_id: keyId }, auditId };
     },
   }),
 
@@ -57,16 +53,17 @@ export const workspaceRoutes = [
     summary: "Read a workspace",
     description: "With its size on disk, its quotas, and its numbers of members and active keys.",
     response: { description: "The workspace.", schema: schema.WorkspaceDetails },
-    async run({ workspace }, { parts, storageBytes, quota }) {
-      const { connection } = parts.control;
+    async run({ workspace }, { parts: { workspaces }, storageBytes, quota }) {
+      const members = await workspaces.ask(workspace.id, "member.list", {});
+      const keys = await workspaces.ask(workspace.id, "key.list", {});
       return {
         body: {
           ...showWorkspace(workspace),
           storage_bytes: await storageBytes(workspace.id),
           quota_bytes: quota?.bytes ?? null,
           quota_entries: quota?.entries ?? null,
-          members: countMembers(connection, workspace.id),
-          keys: countKeysInForce(connection, workspace.id, parts.clock()),
+          members: members.data.length,
+          keys: keys.data.filter(({ state }) => state === "in_force").length,
         },
       };
     },
@@ -91,10 +88,10 @@ export const workspaceRoutes = [
       "By detector, in each of the last 60 minutes, 24 hours or 30 days: operations that were blocked, and writes that were stored redacted or reported.",
     recordedAs: ["audit.activity"],
     response: { description: "The counts, oldest first.", schema: schema.FindingsOverTime },
-    run({ workspace, accountId, params }, { findings }) {
+    run({ workspace, session, params }, { findings }) {
       const interval = ACTIVITY_INTERVALS.find((name) => name === params.interval);
       if (interval === undefined) throw invalid("Findings are counted by minute, hour or day.", "interval");
-      return findings({ workspaceId: workspace.id, accountId }, interval);
+      return findings(principalOf(workspace, session), interval);
     },
   }),
 
@@ -109,9 +106,10 @@ export const workspaceRoutes = [
     recordedAs: ["workspace.change"],
     response: { description: "The workspace.", schema: schema.WorkspaceShape },
     problems: ["second_factor_missing"],
-    async run({ workspace: { id }, body, accountId }, { parts }) {
-      const { auditId } = await requireSecondFactor(parts, accountId, id, body.require_second_factor);
-      return { body: showWorkspace(findMembership(parts, accountId, id)), auditId };
+    async run({ workspace, session, body, accountId }, { parts: { workspaces, memberships } }) {
+      const input = { requiresSecondFactor: body.require_second_factor };
+      const { auditId } = await workspaces.change(principalOf(workspace, session), "workspace.change", input);
+      return { body: showWorkspace(await findMembership(memberships, accountId, workspace.id)), auditId };
     },
   }),
 
@@ -122,9 +120,9 @@ export const workspaceRoutes = [
     summary: "List members",
     description: "In the order of joining.",
     response: { description: "The members.", schema: listWithoutPages(schema.MemberShape) },
-    run({ workspace, accountId }, { parts }) {
-      const found = listMembers(parts.control.connection, workspace.id);
-      return { body: { data: found.map((member) => showMember(member, accountId)) } };
+    async run({ workspace, accountId }, { parts }) {
+      const { data } = await parts.workspaces.ask(workspace.id, "member.list", {});
+      return { body: { data: await showMembers(parts, data, accountId) } };
     },
   }),
 
@@ -138,10 +136,13 @@ export const workspaceRoutes = [
     recordedAs: ["member.change"],
     response: { description: "The member.", schema: schema.MemberShape },
     problems: ["member_not_found", "last_owner"],
-    async run({ params, workspace, body, accountId }, { parts }) {
-      const wanted = { workspaceId: workspace.id, accountId: params.account_id, role: body.role };
-      const { member, auditId } = await changeRole(parts, accountId, wanted);
-      return { body: showMember(member, accountId), auditId };
+    async run({ params, workspace, session, body, accountId }, { parts }) {
+      const wanted = { accountId: params.account_id, role: body.role };
+      const { auditId } = await parts.workspaces.change(principalOf(workspace, session), "member.change", wanted);
+      const { member } = await parts.workspaces.ask(workspace.id, "member.find", wanted);
+      const [shown] = await showMembers(parts, member === null ? [] : [member], accountId);
+      if (shown === undefined) throw memberNotFound();
+      return { body: shown, auditId };
     },
   }),
 
@@ -154,9 +155,13 @@ export const workspaceRoutes = [
       "For owners; anybody may remove themselves. Keys that the member made keep working: revoke them if necessary.",
     recordedAs: ["member.remove"],
     problems: ["member_not_found", "last_owner"],
-    run({ params, workspace, accountId }, { parts }) {
-      if (params.account_id !== accountId) requireOwner(parts, accountId, workspace.id);
-      return removeMember(parts, accountId, { workspaceId: workspace.id, accountId: params.account_id });
+    async run({ params, workspace, session, accountId }, { parts: { workspaces, memberships } }) {
+      const isOther = params.account_id !== accountId;
+      const principal = isOther
+        ? principalOf(await requireOwner(memberships, accountId, workspace.id), session)
+        : withoutRow(accountId, workspace.id, authorisedBy(session));
+      const { auditId } = await workspaces.change(principal, "member.remove", { accountId: params.account_id });
+      return { auditId };
     },
   }),
 
@@ -167,10 +172,9 @@ export const workspaceRoutes = [
     summary: "List invitations",
     description: "For owners. The usable ones, newest first.",
     response: { description: "The invitations.", schema: listWithoutPages(schema.InvitationShape) },
-    run({ workspace }, { parts }) {
-      const found = listInvitations(parts.control.connection, workspace.id, parts.clock());
-      return { body: { data: found.map(showInvitation) } };
-    },
+    run: async ({ workspace }, { parts }) => ({
+      body: await parts.workspaces.ask(workspace.id, "invitation.list", {}),
+    }),
   }),
 
   route({
@@ -193,14 +197,10 @@ export const workspaceRoutes = [
     recordedAs: ["member.invite"],
     response: { description: "The invitation and its link.", schema: schema.NewInvitation },
     status: 201,
-    async run({ workspace, body, accountId, base }, { parts }) {
-      const { link, token, auditId } = await invite(parts, accountId, {
-        workspaceId: workspace.id,
-        role: body.role,
-        label: body.label ?? null,
-        expiresInDays: body.expires_in_days ?? LINK_LIFETIME_DAYS,
-      });
-      return { body: { ...showInvitation(link), token, url: `${base}/join#token=${token}` }, auditId };
+    async run({ workspace, session, body: { role, label = null, expires_in_days: days }, base }, { parts }) {
+      const input = { role, label, expiresInDays: days ?? LINK_LIFETIME_DAYS };
+      const { body, auditId } = await parts.workspaces.change(principalOf(workspace, session), "member.invite", input);
+      return { body: { ...body, url: `${base}/join#token=${body.token}` }, auditId };
     },
   }),
 
@@ -212,7 +212,10 @@ export const workspaceRoutes = [
     description: "For owners.",
     recordedAs: ["member.uninvite"],
     problems: ["invitation_not_found"],
-    run: ({ params, workspace, accountId }, { parts }) =>
-      uninvite(parts, accountId, { workspaceId: workspace.id, invitationId: params.invitation_id }),
+    async run({ params, workspace, session }, { parts }) {
+      const input = { invitationId: params.invitation_id };
+      const { auditId } = await parts.workspaces.change(principalOf(workspace, session), "member.uninvite", input);
+      return { auditId };
+    },
   }),
 ];

@@ -44,7 +44,7 @@ function readiness({ ready, workspacesDown }: ReadinessAnswer): string {
   if (!ready)
     throw new Problem(
       "unavailable",
-      "The storage cannot be written, or control.db was replaced. The daemon's log says why; try again.",
+      "The storage cannot be written, or the file of the installation was replaced. The daemon's log says why; try again.",
     );
   return JSON.stringify({ status: "ready", ...(workspacesDown > 0 && { workspaces_down: workspacesDown }) });
 }

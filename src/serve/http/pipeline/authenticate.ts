@@ -4,8 +4,11 @@ import { requireSameOrigin, sessionToken } from "../../../api/session.ts";
 import type { Principal } from "../../../core/writer/contract.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../../oidc/refused.ts";
 import { isToken } from "../../../oidc/workload-token.ts";
+import { type Memberships, principalInSession } from "../../../ops/accounts/memberships.ts";
 import type { AccountDeps } from "../../../ops/accounts/routes/contract.ts";
+import type { SignedIn } from "../../../ops/accounts/session-keeper.ts";
 import { invalid, Problem, secondFactorMissing } from "../../../problem.ts";
+import { after, type MaybePromise } from "../../../store/transaction.ts";
 
 /**
  * Returns the principal of an API key; null when the key is unknown, malformed, expired or revoked. A key that is not
@@ -28,10 +31,16 @@ export interface WorkloadTokens {
 
 type Sessions = AccountDeps["sessions"];
 
+/** The sessions of people, and their memberships. */
+export interface People {
+  sessions: Sessions;
+  memberships: Pick<Memberships, "find" | "findOperator">;
+}
+
 /** The parts that identify the sender of a request. */
 interface Authorities {
   authenticate: Authenticate;
-  sessions?: Sessions | undefined;
+  people?: People | null;
   workloads?: WorkloadTokens | undefined;
 }
 
@@ -101,7 +110,7 @@ function tokenProblem(error: unknown): unknown {
  */
 export function authenticateRequest(
   request: { method: string; headers: Headers; url: string },
-  { authenticate, sessions, workloads }: Authorities,
+  { authenticate, people = null, workloads }: Authorities,
   use = true,
 ): Principal | Promise<Principal> {
   const { headers } = request;
@@ -114,8 +123,12 @@ export function authenticateRequest(
       ? found.then((principal) => principalOfKey(headers, principal))
       : principalOfKey(headers, found);
   }
-  const session = sessions === undefined ? null : sessionToken(headers);
-  if (session !== null) return principalOfSession(request, (sessions as Sessions).find(session, { use }));
+  const session = sessionToken(headers);
+  if (people !== null && session !== null) {
+    return after(people.sessions.find(session, { use }), (signedIn) =>
+      principalOfSession(request, signedIn, people.memberships),
+    );
+  }
   throw unauthenticated(headers.has("authorization") ? ONLY_BEARER : SEND_KEY);
 }
 
@@ -188,32 +201,37 @@ export function withMetadata(problem: unknown, address: string): unknown {
 
 function principalOfSession(
   { method, headers, url }: { method: string; headers: Headers; url: string },
-  signedIn: ReturnType<Sessions["find"]>,
-): Principal {
+  signedIn: SignedIn | null,
+  memberships: People["memberships"],
+): MaybePromise<Principal> {
   if (signedIn === null) throw unauthenticated();
   requireSameOrigin(method, headers);
+  const { accountId, session } = signedIn;
   const workspaceId = headers.get(WORKSPACE_HEADER);
   if (workspaceId === INSTALLATION || (workspaceId === null && asksForInstallation(url))) {
-    if (signedIn.installation !== null) return signedIn.installation;
-    throw new Problem(
-      "forbidden",
-      "Only an operator may read the log of the installation. `governd account operator` makes an account one.",
-      { param: workspaceId === null ? "scope" : WORKSPACE_HEADER },
-    );
+    return memberships.findOperator(accountId).then((operator) => {
+      if (operator !== null) return principalInSession(operator, session);
+      throw new Problem(
+        "forbidden",
+        "Only an operator may read the log of the installation. `governd account operator` makes an account one.",
+        { param: workspaceId === null ? "scope" : WORKSPACE_HEADER },
+      );
+    });
   }
   if (workspaceId === null) {
     throw invalid("With a session, send X-Workspace-Id: one of your workspaces.", WORKSPACE_HEADER);
   }
-  const principal = signedIn.principals.get(workspaceId);
-  if (signedIn.locked.has(workspaceId)) throw secondFactorMissing();
-  if (principal === undefined) {
-    throw new Problem(
-      "workspace_mismatch",
-      "X-Workspace-Id names no workspace of yours. GET /account/workspaces lists them.",
-      { param: WORKSPACE_HEADER },
-    );
-  }
-  return principal;
+  return after(memberships.find(accountId, workspaceId), (membership) => {
+    if (membership === null) {
+      throw new Problem(
+        "workspace_mismatch",
+        "X-Workspace-Id names no workspace of yours. GET /account/workspaces lists them.",
+        { param: WORKSPACE_HEADER },
+      );
+    }
+    if (membership.locked) throw secondFactorMissing();
+    return principalInSession(membership, session);
+  });
 }
 
 function asksForInstallation(url: string): boolean {

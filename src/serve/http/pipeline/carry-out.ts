@@ -3,9 +3,10 @@
 import { ownOrigin } from "../../../api/origin.ts";
 import type { AccountRoute } from "../../../api/route.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../../../api/session.ts";
+import { authorisedBy } from "../../../core/rows/access/sessions.ts";
 import { Failure } from "../../../failure.ts";
 import type { Networks } from "../../../networks.ts";
-import { findMembership, requireMembership, requireOwner } from "../../../ops/accounts/members.ts";
+import { findMembership, requireMembership, requireOwner } from "../../../ops/accounts/memberships.ts";
 import { BegunSignIns } from "../../../ops/accounts/routes/begun-sign-ins.ts";
 import type { AccountDeps, AccountReply, Sender } from "../../../ops/accounts/routes/contract.ts";
 import type { SignedIn } from "../../../ops/accounts/session-keeper.ts";
@@ -34,10 +35,15 @@ export interface PeopleDeps {
  * Returns who is signed in; null for a route that needs no session.
  * @throws {Problem} 401 without a session, 403 when another site made the browser send the request
  */
-export function identify(route: AccountRoute, request: Request, exchange: Exchange, deps: PeopleDeps): SignedIn | null {
+export async function identify(
+  route: AccountRoute,
+  request: Request,
+  exchange: Exchange,
+  deps: PeopleDeps,
+): Promise<SignedIn | null> {
   const { headers, method } = request;
   const needsSession = route.by !== "anyone" && route.by !== "issuer";
-  const signedIn = needsSession ? requireSession(headers, deps.accounts as AccountDeps) : null;
+  const signedIn = needsSession ? await requireSession(headers, deps.accounts as AccountDeps) : null;
   exchange.accountId = signedIn?.accountId ?? null;
   if (route.by !== "issuer") requireSameOrigin(method, headers);
   return signedIn;
@@ -68,13 +74,19 @@ export async function carryOut(route: AccountRoute, valid: Valid, deps: PeopleDe
   const base = ownOrigin(headers);
   const signIns = new BegunSignIns(headers);
   try {
-    const member = memberOf(route.by, accounts, signedIn, params.workspace_id);
+    const member = await memberOf(route.by, accounts, signedIn, params.workspace_id);
     const asked = { params, body, origin, base, signIns, signedIn, ...form, ...member };
-    return respond(await route.run(asked, accounts), route.status, exchange);
+    return respond(await route.run(asked, within(accounts, signedIn)), route.status, exchange);
   } catch (error) {
     throw problemOf(error);
   }
 }
+
+/** Has the events of a request state the session. */
+const within = (accounts: AccountDeps, signedIn: SignedIn | null): AccountDeps =>
+  signedIn === null
+    ? accounts
+    : { ...accounts, parts: { ...accounts.parts, authorisedBy: authorisedBy(signedIn.session) } };
 
 /** How the membership of the sender is looked up, where a route is about a workspace. */
 const MEMBERSHIPS: Readonly<Partial<Record<Sender, typeof requireMembership>>> = {
@@ -84,11 +96,16 @@ const MEMBERSHIPS: Readonly<Partial<Record<Sender, typeof requireMembership>>> =
 };
 
 /** Returns the sender's membership; null where the route is about no workspace. @throws {Problem} */
-function memberOf(by: Sender, { parts }: AccountDeps, signedIn: SignedIn | null, workspaceId: string | undefined) {
+async function memberOf(
+  by: Sender,
+  { parts }: AccountDeps,
+  signedIn: SignedIn | null,
+  workspaceId: string | undefined,
+) {
   const find = MEMBERSHIPS[by];
   if (find === undefined) return null;
-  const { accountId } = signedIn as SignedIn;
-  return { accountId, workspace: find(parts, accountId, workspaceId as string) };
+  const { accountId, session } = signedIn as SignedIn;
+  return { accountId, session, workspace: await find(parts.memberships, accountId, workspaceId as string) };
 }
 
 /** Much more than the size of a token. */
@@ -111,9 +128,9 @@ async function requireConnection(request: Request, deps: PeopleDeps): Promise<vo
   throw invalid("The connection was closed before the request was carried out; nothing was done.");
 }
 
-function requireSession(headers: Headers, { sessions }: AccountDeps): SignedIn {
+async function requireSession(headers: Headers, { sessions }: AccountDeps): Promise<SignedIn> {
   const token = sessionToken(headers);
-  const signedIn = token === null ? null : sessions.find(token);
+  const signedIn = token === null ? null : await sessions.find(token);
   if (signedIn !== null) return signedIn;
   throw new Problem("unauthenticated", "Sign in first: POST /account/sign-in.", { headers: CHALLENGE });
 }

@@ -3,9 +3,8 @@
  * converted to a request to `POST /v1/audit/export`.
  */
 import type { JsonObject } from "../../../json.ts";
-import type { AccountDeps } from "../../../ops/accounts/routes/contract.ts";
 import { invalid } from "../../../problem.ts";
-import { authenticateRequest } from "./authenticate.ts";
+import { authenticateRequest, type People } from "./authenticate.ts";
 import { readForm } from "./body.ts";
 
 export const DOWNLOAD_PATH = "/account/workspaces/:workspace_id/export";
@@ -29,8 +28,8 @@ export function downloadHeaders(request: Request, workspaceId: string | null | u
 }
 
 /** Authenticates the form by its session and its origin; an API key is not accepted. @throws {Problem} */
-export function authenticateDownload(headers: Headers, sessions: AccountDeps["sessions"] | undefined) {
-  return authenticateRequest({ method: "POST", headers, url: "" }, { authenticate: () => null, sessions });
+export function authenticateDownload(headers: Headers, people: People | null) {
+  return authenticateRequest({ method: "POST", headers, url: "" }, { authenticate: () => null, people });
 }
 
 /**

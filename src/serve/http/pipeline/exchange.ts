@@ -48,9 +48,8 @@ export class Exchange {
   /** What the event's details say about the request; null for nothing. */
   get via(): Via | null {
     const { client, trace } = this;
-    const workload = this.principal?.workload;
-    if (client === null && trace === null && workload === undefined) return null;
-    return { ...(client && { client }), ...(trace && { trace }), ...(workload && { workload }) };
+    if (client === null && trace === null) return null;
+    return { ...(client && { client }), ...(trace && { trace }) };
   }
 
   /** Returns the headers that every response has. */

@@ -11,7 +11,7 @@ import {
 } from "../../../core/writer/storage-failure.ts";
 import { Problem } from "../../../problem.ts";
 
-/** The message when the control database cannot be read or written. */
+/** The message when the file of the installation cannot be read or written. */
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
 /**

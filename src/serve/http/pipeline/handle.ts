@@ -20,7 +20,7 @@ import type { JsonObject } from "../../../json.ts";
 import { isComposite, looksFirst, type OperationInputs, type OperationName } from "../../../operations.ts";
 import { invalid, Problem } from "../../../problem.ts";
 import { ownTurn } from "../../../timer.ts";
-import { PUBLIC_ACTOR } from "./authenticate.ts";
+import { PUBLIC_ACTOR, unauthenticated } from "./authenticate.ts";
 import { type BodyLimits, parseBody, parseLargeBody, readBody, readOptionalBody } from "./body.ts";
 import { carryOut, identify, type PeopleDeps } from "./carry-out.ts";
 import { compressedBody } from "./compression.ts";
@@ -76,7 +76,7 @@ export async function handle(route: AnyRoute, routed: Routed, deps: HandleDeps):
   // There is none under `/account`.
   const principal = exchange.principal as Principal;
   exchange.operation = route.name;
-  const signedIn = isForPeople(route) ? identify(route, request, exchange, deps) : null;
+  const signedIn = isForPeople(route) ? await identify(route, request, exchange, deps) : null;
   if (!isForPeople(route)) checkScope(principal, route.operation);
   const params = checkParams(route, routed.params ?? NO_PARAMS);
   const pathAgent = params.agent_id;
@@ -140,7 +140,12 @@ export async function perform(
   if (via !== null) operation.via = via;
   if (retry !== null) operation.retry = retry;
   const mayTakeLong = looksFirst(name, input) || isComposite(name);
-  const reply = await (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
+  const send = () => (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
+  let reply = await send();
+  if (isOfChangedKey(reply) && exchange.again !== null) {
+    operation.principal = await exchange.again();
+    reply = await send();
+  }
   exchange.auditId = reply.auditId;
   exchange.replayed = reply.firstRequestId !== undefined;
   // A decision is counted only once, for the first request.
@@ -152,6 +157,10 @@ export async function perform(
   if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
   return reply;
 }
+
+/** Whether nothing was done since the request's key has changed after the main thread has looked it up. */
+const isOfChangedKey = ({ answer }: Reply<Bytes>): boolean =>
+  answer.kind === "problem" && answer.code === "unauthenticated";
 
 /**
  * Reports whether the credentials of a request still allow it. Until that can be found out, it stays as it was.
@@ -223,7 +232,8 @@ export function checkParams(route: RequestForm, params: Record<string, string | 
 /** Returns the agent that an input names, null for none. */
 function agentOf(input: OperationInputs[OperationName]): string | null {
   if ("agentId" in input) return input.agentId;
-  return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
+  if (!("scope" in input) || typeof input.scope === "string") return null;
+  return "agentId" in input.scope ? input.scope.agentId : null;
 }
 
 function respond(route: Route, reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
@@ -246,6 +256,8 @@ function respond(route: Route, reply: Reply<Bytes | null>, request: Request, exc
   }
   if (answer.kind === "problem") {
     const options = answer.extra === undefined ? {} : { extra: answer.extra };
+    // The key has ended since the request was authenticated.
+    if (answer.code === "unauthenticated") throw unauthenticated(answer.detail);
     const problem = new Problem(answer.code, answer.detail, options);
     const requestId = reply.firstRequestId ?? exchange.requestId;
     return problemResponse(problem, requestId, exchange.headers(JSON_TYPE));

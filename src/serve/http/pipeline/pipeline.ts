@@ -12,6 +12,7 @@ import { isHost, type OwnHosts } from "../own-hosts.ts";
 import {
   type Authenticate,
   authenticateRequest,
+  type People,
   publicReader,
   sendsKey,
   unauthenticated,
@@ -196,10 +197,15 @@ export class Pipeline {
     return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
   }
 
+  get #people(): People | null {
+    const { accounts } = this.deps;
+    return accounts ? { sessions: accounts.sessions, memberships: accounts.parts.memberships } : null;
+  }
+
   /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
   #authenticate(request: Request, use: boolean): Principal | Promise<Principal> {
-    const { authenticate, accounts, workloads } = this.deps;
-    return authenticateRequest(request, { authenticate, sessions: accounts?.sessions, workloads }, use);
+    const { authenticate, workloads } = this.deps;
+    return authenticateRequest(request, { authenticate, people: this.#people, workloads }, use);
   }
 
   /** See `Exchange.again`. */
@@ -237,7 +243,7 @@ export class Pipeline {
     let request: Request;
     try {
       const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
-      const principal = await authenticateDownload(headers, this.deps.accounts?.sessions);
+      const principal = await authenticateDownload(headers, this.#people);
       this.#enter(exchange, routed.request, principal);
       request = await requestOfForm(routed.request, headers, route.body?.lists);
     } catch (error) {

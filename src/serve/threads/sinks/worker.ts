@@ -14,7 +14,8 @@ import { Delivery, type SinkState } from "../../../follow/sinks/delivery.ts";
 import type { Receiver } from "../../../follow/sinks/receiver.ts";
 import { receiverOf } from "../../../follow/sinks/receivers.ts";
 import { isUnchanged, listSinks, SinkKey, type StoredSink } from "../../../follow/sinks/stored.ts";
-import { RandomPool, systemClock } from "../../../ids.ts";
+import { Follower } from "../../../follower.ts";
+import { systemClock } from "../../../ids.ts";
 import type { SinkPlaces } from "../../../sink.ts";
 import { limitUnreleased, releaseClosed } from "../../../store/closing.ts";
 import type { Connection } from "../../../store/connection.ts";
@@ -40,7 +41,6 @@ const { workspacesDir, clockOffsetMs, ...options } = workerData as ThreadOptions
 const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofText(options.encryptionKey);
 new ThreadGauges(options.gauges).begin();
 const clock = () => systemClock() + clockOffsetMs;
-const random = new RandomPool();
 const key = new SinkKey(options.site);
 const post = (message: FromSinks): void => parentPort?.postMessage(message);
 const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
@@ -201,8 +201,6 @@ function begun(workspaceId: string, one: Followed): Delivery | null {
     report: (changed) => report(workspaceId, one, changed),
     onGone: () => post({ kind: "gone", workspaceId, sinkId: sink.id }),
     clock,
-    random: () => (random.take(1)[0] as number) / 255,
-    wait,
   });
 }
 
@@ -261,12 +259,14 @@ async function lookInto<T>(workspaceId: string, work: (reader: Reader) => Promis
 }
 
 /** Measures the backlogs of all sinks, and reads the workspaces that could not be read before. */
-async function measureAll(): Promise<void> {
+async function measureAll(): Promise<number> {
   if (unread.size > 0) await queue.run(lookAtUnread);
   for (const [workspaceId, sinks] of followed) {
     // A delivery reports by itself that its workspace cannot be read.
     if (sinks.size > 0) await lookInto(workspaceId, (reader) => measure(reader, workspaceId, sinks)).catch(() => {});
   }
+  measurements.recovered();
+  return MEASURE_EVERY_MS;
 }
 
 async function measure(reader: Reader, workspaceId: string, sinks: ReadonlyMap<string, Followed>): Promise<void> {
@@ -282,31 +282,19 @@ async function measure(reader: Reader, workspaceId: string, sinks: ReadonlyMap<s
   }
 }
 
-/** The present measurement; null between two. */
-let measuring: Promise<void> | null = null;
-const measurements = setInterval(() => {
-  measuring ??= measureAll().finally(() => {
-    measuring = null;
-  });
-}, MEASURE_EVERY_MS);
-
-async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-}
+const measurements = new Follower({
+  step: measureAll,
+  failed: (error) => post(failureOf("the backlogs of sinks", error)),
+});
+measurements.wake(MEASURE_EVERY_MS);
 
 const upkeep = setInterval(() => void connections.closeIdle(clock()), UPKEEP_INTERVAL_MS);
 
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
-  clearInterval(measurements);
   try {
+    await measurements.end();
     await queue.run(async () => {});
-    await measuring;
     await Promise.all([...followed.values()].flatMap((sinks) => [...sinks.values()].map(endDelivery)));
     reportAll();
     connections.closeAll();

@@ -1,14 +1,13 @@
 /** Compares the stored entries as a whole with the log as a whole, by the two sums of {@link Replay}. */
 import { orNull } from "../../../failure.ts";
-import { recordedEffect } from "../../../log/effects.ts";
+import type { JsonObject } from "../../../json.ts";
 import { EventFormatError, parseEvent } from "../../../log/event.ts";
 import type { FileEvent } from "../../events/log-pages.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import { type AgentName, allOf, type Report } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
-import type { Histories } from "./history.ts";
-import { partOf } from "./key-table.ts";
-import { Replay } from "./replay.ts";
+import type { Histories, PrefixChange } from "./history.ts";
+import { partOf, Replay } from "./replay.ts";
 import { MultisetPrint, nameOfRow } from "./versions.ts";
 
 export class Census {
@@ -50,14 +49,20 @@ export class Census {
   /** Compares the sums; to be called after the last row. @param again reads the log again, without verifying it */
   async compare(verifier: LogVerifier, again: () => AsyncGenerator<FileEvent[]>): Promise<void> {
     const { replay } = this;
-    if (!replay.overflowed) return this.#compare(verifier, replay, 0);
+    if (!replay.overflowed) {
+      this.#compare(verifier, replay, 0);
+      return reportImpossible(verifier, [replay]);
+    }
+    const parts: Replay[] = [];
     for (let part = 0; part < replay.parts; part++) {
       const histories = this.histories.restarted();
       const partial = new Replay(histories, { part, parts: replay.parts });
       await this.begin?.(partial, histories);
       for await (const page of again()) for (const stored of page) addTo(partial, stored);
       this.#compare(verifier, partial, part);
+      parts.push(partial.withoutKeys());
     }
+    reportImpossible(verifier, parts);
   }
 
   #compare(verifier: LogVerifier, replay: Replay, part: number): void {
@@ -71,8 +76,25 @@ export class Census {
   }
 }
 
+/** Reports events that are not possible after those before them. @param parts replays of all parts of the keys */
+function reportImpossible(verifier: LogVerifier, parts: readonly Replay[]): void {
+  const report = (agentId: string | null, seq: number, message: string): void =>
+    verifier.report("operation_impossible", agentId, seq, message, allOf("entries"));
+  for (const { impossible } of parts) for (const { agentId, seq, message } of impossible) report(agentId, seq, message);
+  for (const agentId of verifier.chains.keys()) {
+    const [changes = [], ...others] = parts.map((replay) => replay.prefixChanges(agentId));
+    for (const [index, { seq, stated, blankWrites, ...first }] of changes.entries()) {
+      const same = [first, ...others.map((list) => list[index] as PrefixChange)];
+      const least = same.reduce((sum, { found }) => sum + found, 0);
+      const most = same.reduce((sum, { open }) => sum + open, least + blankWrites);
+      if (stated === null || (least <= stated && stated <= most)) continue;
+      report(agentId, seq, "the operation states another number of entries than there were under its prefix");
+    }
+  }
+}
+
 function addTo(replay: Replay, { canonical, details }: FileEvent): void {
   // The verification of the log has reported bytes that are not an event.
   const event = orNull(EventFormatError, () => parseEvent(canonical));
-  if (event !== null) replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
+  if (event !== null) replay.take(event, details === null ? null : (JSON.parse(details) as JsonObject));
 }

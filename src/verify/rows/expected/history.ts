@@ -9,12 +9,36 @@ import { firstAtOrAfter } from "./positions.ts";
 import { NO_RETENTION, type Retention } from "./retention.ts";
 
 /** A change of many keys, and which entries had not expired then. */
-export type BulkChange = { seq: number } & Freshness &
-  (
-    | { kind: "prefix"; prefix: string }
-    /** `asOf`: the position whose state is restored; null when the log does not tell which. */
-    | { kind: "restore"; asOf: number | null }
-  );
+export type BulkChange = PrefixChange | RestoreChange;
+
+/** A deletion of the entries under a prefix. */
+export interface PrefixChange extends Freshness, Swept {
+  kind: "prefix";
+  seq: number;
+  prefix: string;
+  /** False when there was nothing to delete. */
+  ends: boolean;
+  /** How many entries the event states; null when the log does not tell how many there were. */
+  stated: number | null;
+  /** How many of the followed keys had an entry, and of how many a sweep may have removed it before. */
+  found: number;
+  open: number;
+  /** How many writes before it have no details any more. */
+  blankWrites: number;
+}
+
+interface RestoreChange extends Freshness {
+  kind: "restore";
+  seq: number;
+  /** The position whose state is restored; null when the log does not tell which. */
+  asOf: number | null;
+}
+
+/** Entries written before `sweptCutoffMs`, or that expired until `sweptUntilMs`, may have been removed. */
+interface Swept {
+  sweptCutoffMs: number;
+  sweptUntilMs: number;
+}
 
 /** The facts about an agent that are needed before its log is read. */
 export interface StoredFacts {
@@ -57,6 +81,14 @@ export class AgentHistory {
   expiring = false;
   /** Entries with an expiry time up to this moment, ms, may have been removed, as far as the log was read. */
   sweptUntilMs = Number.NEGATIVE_INFINITY;
+  /** Entries that were written before this moment, ms, may have been removed, as far as the log was read. */
+  sweptCutoffMs = Number.NEGATIVE_INFINITY;
+  /** The number of writes so far that have no details any more. */
+  blankWrites = 0;
+  /** How many entries restores have brought back so far. */
+  restored = 0;
+  /** Whether it is not known which entries there are: of a change of many keys, the details are gone. */
+  isOpen: boolean;
   /** Whether details that are needed for counting are erased, or pruned with their events. */
   uncertain: boolean;
   readonly bulkChanges: BulkChange[] = [];
@@ -79,6 +111,22 @@ export class AgentHistory {
   ) {
     this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : start;
     this.uncertain = prunedBefore > 0;
+    this.isOpen = prunedBefore > 0;
+  }
+
+  /** Whether anything can expire, as far as the log was read. */
+  get expires(): boolean {
+    return this.expiring || !this.facts.retention.isNone;
+  }
+
+  /** Whether a sweep may have removed an entry. */
+  mayBeSwept({ timeMs, expiresMs }: { timeMs: number; expiresMs: number }, swept: Swept = this): boolean {
+    return timeMs < swept.sweptCutoffMs || expiresMs <= swept.sweptUntilMs;
+  }
+
+  /** Takes an event that found no entry under a prefix. */
+  miss(event: AuditEventBody, prefix: string): void {
+    if (event.seq > this.start) this.#addPrefix(event, { kind: "none" }, { prefix, ends: false, stated: 0 });
   }
 
   /** Applies the effect of the next event of the log. {@link Replay} handles effects on single keys. */
@@ -105,26 +153,24 @@ export class AgentHistory {
         return;
       case "end_prefix":
         // Without its details, the keys that it ended were erased with the prefix.
-        if (effect.kind === kind)
-          this.bulkChanges.push({
-            kind: "prefix",
-            seq,
-            prefix: effect.prefix,
-            ...freshAtEvent(this.facts.retention, event, effect),
-          });
+        if (effect.kind !== kind) this.isOpen = true;
+        else this.#addPrefix(event, effect, { prefix: effect.prefix, ends: true, stated: effect.count });
         return;
       case "expire":
-        this.#sweep(event);
+        this.#sweep(event, effect);
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "erase":
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "put":
+        this.blankWrites += 1;
+        return;
       case "end":
       case "suspend":
       case "resume":
       case "prune":
+      case "heads":
       case "rows":
       case "none":
         return;
@@ -189,14 +235,18 @@ export class AgentHistory {
   #restore(event: AuditEventBody, effect: RecordedEffect): void {
     const { seq } = event;
     const known = effect.kind === "restore" ? effect : null;
+    this.restored += known?.restored ?? 0;
     if (known !== null && known.restored === 0 && known.removed === 0) {
       // The restore may still have ended expired entries, which it does not count.
-      if (!this.facts.retention.isNone || this.expiring) this.#sweep(event);
+      if (this.expires) this.#sweep(event, effect);
     } else if (seq >= this.prunedBefore) {
       const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
       // The effect of a restore depends on the entries before it, so it is unknown after another unknown restore.
       const follows = asOf !== undefined && asOf >= this.prunedBefore && this.#unknown.length === 0;
-      if (!follows) this.#unknown.push(seq);
+      if (!follows) {
+        this.#unknown.push(seq);
+        this.isOpen = true;
+      }
       const fresh = freshAtEvent(this.facts.retention, event, effect);
       this.bulkChanges.push({ kind: "restore", seq, ...fresh, asOf: follows ? asOf : null });
     }
@@ -204,9 +254,23 @@ export class AgentHistory {
     if (known?.config) this.configs += 1;
   }
 
-  #sweep({ seq, timestamp }: AuditEventBody): void {
-    this.#firstSweep = Math.min(this.#firstSweep, seq);
-    this.sweptUntilMs = Math.max(this.sweptUntilMs, Date.parse(timestamp));
+  #sweep(event: AuditEventBody, effect: RecordedEffect): void {
+    const { cutoffMs, nowMs } = freshAtEvent(this.facts.retention, event, effect);
+    this.#firstSweep = Math.min(this.#firstSweep, event.seq);
+    this.sweptUntilMs = Math.max(this.sweptUntilMs, nowMs);
+    this.sweptCutoffMs = Math.max(this.sweptCutoffMs, cutoffMs);
+  }
+
+  #addPrefix(
+    event: AuditEventBody,
+    effect: RecordedEffect,
+    of: Pick<PrefixChange, "prefix" | "ends"> & { stated: number },
+  ): void {
+    const { isOpen, blankWrites, sweptUntilMs, sweptCutoffMs } = this;
+    const fresh = freshAtEvent(this.facts.retention, event, effect);
+    const before = { blankWrites, sweptUntilMs, sweptCutoffMs };
+    const stated = isOpen ? null : of.stated;
+    this.bulkChanges.push({ kind: "prefix", seq: event.seq, ...of, ...fresh, ...before, stated, found: 0, open: 0 });
   }
 }
 

@@ -11,7 +11,7 @@ import { allOf } from "../../problems.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
 import type { Histories } from "./history.ts";
 import type { Replay } from "./replay.ts";
-import { NEVER } from "./writes.ts";
+import { NEVER } from "./versions.ts";
 
 /** The newest pruning. */
 export interface KeptState {
@@ -65,14 +65,23 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
       const { event, effect, timeMs } = named;
       if (effect.kind === "add_checkpoint") histories.of(event.agent_id).keep(effect.id, effect.asOfSeq);
       if (effect.kind === "restore") histories.of(event.agent_id).keep(effect.safety.id, seq - 1);
-      if (effect.kind === "unknown") blanks.push(seq);
+      if (effect.kind === "unknown") {
+        blanks.push(seq);
+        histories.of(event.agent_id).blankWrites += 1;
+      }
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
       const created = createdSeq === seq ? named : readNamedEvent(columns[2], columns[3]);
       // The replay may prove the row, which is then not compared with the event that created its key.
       if (created?.effect.kind !== "put") blanks.push(createdSeq);
       const expiresMs = effect.expiresAtMs ?? NEVER;
-      const version = { written: seq, from, timeMs, created: createdSeq, createdMs: created?.timeMs ?? -1, expiresMs };
-      replay.keep(event.agent_id, effect, version, to);
+      const createdMs = created?.timeMs ?? -1;
+      const { key, digest } = effect;
+      replay.keep(
+        event.agent_id,
+        key,
+        { written: seq, from, timeMs, created: createdSeq, createdMs, expiresMs, digest },
+        to,
+      );
     }
   }
   return blanks;

@@ -11,53 +11,67 @@
  */
 
 import { staysPresent } from "../../../core/rows/restore.ts";
-import { Bytes } from "../../../log/bytes.ts";
-import { type EffectFacts, type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
+import type { JsonObject } from "../../../json.ts";
+import { recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
-import type { Accepted } from "../../events/fast/known-chains.ts";
-import { HASH_CHARS } from "../../events/fast/text-forms.ts";
-import type { AgentHistory, BulkChange, Histories } from "./history.ts";
-import { KeyTable, partOf } from "./key-table.ts";
-import { ExpectedNames, MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
-import {
-  type KeyPlace,
-  NEVER,
-  type PackedWrites,
-  type PlainWrite,
-  packedEnd,
-  packedWrite,
-  type StoredWrite,
-  UsualDetails,
-} from "./writes.ts";
+import type { StoredLife } from "../entry.ts";
+import type { AgentHistory, BulkChange, Histories, PrefixChange } from "./history.ts";
+import { type KeyEvent, keyEventOf, missedPrefix } from "./key-events.ts";
+import { ExpectedNames, MultisetPrint, NEVER, nameOf, type Version } from "./versions.ts";
 
 /** The most keys that are followed at once by default. */
 const MAX_KEYS = 1 << 18;
 
+/** Random, so that nobody can choose keys that all fall into one part. */
+const PART_SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+
+/** Returns the part of a key. */
+export const partOf = (key: string, parts: number): number =>
+  parts === 1 ? 0 : Bun.hash.xxHash32(key, PART_SEED) % parts;
+
 /** A version that has ended, and the position of the event that ended it. */
 type Past = Version & { to: number };
 
+/** A key that is followed. */
+interface FollowedKey {
+  key: string;
+  present: Version | null;
+  /** Ended versions that a checkpoint may see, as far as the log was read. */
+  past: Past[];
+  /** How many of its agent's bulk changes are applied. */
+  followed: number;
+  /** Whether the stored row of the present version was found. */
+  met: boolean;
+}
+
 interface AgentReplay {
-  number: number;
   history: AgentHistory;
   expected: ExpectedNames;
+  keys: Map<string, FollowedKey>;
+  /** The number of versions of its keys, present and past. */
+  versions: number;
+}
+
+/** An event that is not possible after the events before it. */
+interface Impossible {
+  agentId: string | null;
+  seq: number;
+  message: string;
 }
 
 export class Replay {
   readonly #histories: Histories;
   readonly #agents = new Map<string | null, AgentReplay>();
-  readonly #byNumber: AgentReplay[] = [];
-  readonly #keys = new KeyTable();
-  readonly #details = new UsualDetails();
-  readonly #present = new PresentVersions();
-  /** By slot, ended versions that a checkpoint may see, as far as the log was read. */
-  readonly #past = new Map<number, Past[]>();
   readonly #part: number;
   readonly #maxKeys: number;
   /** The number of parts into which the keys are divided. */
   parts: number;
   /** Whether keys had to be left out, so that no sum is right. */
   overflowed = false;
+  /** What was impossible of the keys that are followed. */
+  readonly impossible: Impossible[] = [];
+  /** The number of keys and of ended versions. */
   #held = 0;
   #counted = false;
 
@@ -73,101 +87,132 @@ export class Replay {
     this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
   }
 
-  /** Applies an allowed write that is known to be genuine, without making an object of it. */
-  addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
-    if (seq <= this.#histories.start) return;
-    const { agent_id, config_version } = shape.event;
-    const details = this.#details;
-    const isUsual = !foreign && details.read(text, detailsAt, detailsEnd);
-    const write = { agent_id, config_version, seq, timeMs, expiresMs: isUsual ? details.expiresMs : NEVER };
-    if (isUsual) this.#addPlain(write, text, details.keyAt, details.keyEnd, details.digestAt);
-    else this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
+  /** Applies the next event of the log. @param details null when they are erased or not genuine */
+  take(event: AuditEventBody, details: JsonObject | null): void {
+    const ofKey = keyEventOf(event, details);
+    if (ofKey !== null) return void this.takeKey(ofKey);
+    const history = this.#histories.of(event.agent_id);
+    const missed = missedPrefix(event, details);
+    if (missed !== null) return void history.miss(event, missed);
+    const effect = recordedEffect(event, details);
+    history.take(event, effect);
+    if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect.count);
   }
 
-  /** Applies the packed writes from number `from` to before number `to`. @param text their bytes */
-  addPacked(writes: PackedWrites, text: Bytes, from: number, to: number): void {
-    let start = from === 0 ? 0 : packedEnd(writes, from - 1);
-    for (let index = from; index < to; index++) {
-      const end = packedEnd(writes, index);
-      this.#addPlain(packedWrite(writes, index), text, start, end - HASH_CHARS, end - HASH_CHARS);
-      start = end;
+  /** Applies the next event, which is about a key. */
+  takeKey(event: KeyEvent): void {
+    const { act, agent_id, seq, key, expiresAtMs } = event;
+    if (seq <= this.#histories.start) return;
+    const agent = this.#agent(agent_id);
+    if (expiresAtMs !== null) agent.history.expiring = true;
+    if (!this.#isFollowed(key)) return;
+    const known = agent.keys.get(key);
+    if (known !== undefined) this.#follow(agent, known);
+    if (act === "writes") this.#write(agent, known, event);
+    else this.#judge(agent, known, event);
+    if (act === "ends" && known !== undefined) this.#delete(agent, known, seq);
+  }
+
+  #write(agent: AgentReplay, known: FollowedKey | undefined, event: KeyEvent): void {
+    const { history } = agent;
+    const { seq, timeMs, key, digest, expiresAtMs } = event;
+    const expiresMs = expiresAtMs ?? NEVER;
+    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs, expiresMs, digest };
+    if (known === undefined) {
+      const followed = history.bulkChanges.length;
+      agent.keys.set(key, { key, present: version, past: [], followed, met: false });
+      agent.versions += 1;
+      this.#hold(1);
+      return;
+    }
+    const before = known.present;
+    if (before !== null) {
+      // An expired entry does not exist any more, so the next write of its key creates a new one.
+      if (isFresh(before.timeMs, before.expiresMs, freshAt(history, event))) {
+        version.created = before.created;
+        version.createdMs = before.createdMs;
+      }
+      if (history.isSeenNow(before.from, seq)) this.#end(agent, known, seq);
+    }
+    this.#forget(agent, known);
+    if (known.present === null) agent.versions += 1;
+    known.present = version;
+    this.#hold(0);
+  }
+
+  /** Compares what an event says of a key with the events before it. */
+  #judge({ history }: AgentReplay, known: FollowedKey | undefined, event: KeyEvent): void {
+    if (history.isOpen) return;
+    const { act, agent_id: agentId, seq } = event;
+    const present = known?.present ?? null;
+    const isThere = present !== null && isFresh(present.timeMs, present.expiresMs, freshAt(history, event));
+    if (act !== "misses" && !isThere) {
+      this.impossible.push({ agentId, seq, message: "the operation found an entry, and there was none under its key" });
+    } else if (act === "misses" && isThere && !history.mayBeSwept(present)) {
+      this.impossible.push({ agentId, seq, message: "the operation found no entry, and there was one under its key" });
     }
   }
 
-  /** Applies a write with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
-  #addPlain(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
-    const slot = this.#write(write, text, keyAt, keyEnd);
-    if (slot >= 0) this.#present.setDigest(slot, write.seq, text, digestAt);
-  }
-
-  #put(write: Omit<PlainWrite, "expiresMs">, effect: RecordedEffect): void {
-    if (effect.kind !== "put") return;
-    const key = bytesOf(effect.key);
-    const slot = this.#write({ ...write, expiresMs: effect.expiresAtMs ?? NEVER }, key, 0, key.u8.length);
-    if (slot < 0 || effect.digest.length !== HASH_CHARS) return;
-    this.#present.setDigest(slot, write.seq, Bytes.of(effect.digest), 0);
+  /** Compares the number of versions that a sweep removed with those that there may be. */
+  #expire({ agent_id: agentId, seq }: AuditEventBody, history: AgentHistory, count: number): void {
+    // With the keys in parts, nobody knows them all at this moment.
+    if (history.isOpen || this.overflowed || this.parts > 1) return;
+    const { blankWrites, expires, restored } = history;
+    if ((expires || blankWrites > 0) && count <= this.#agent(agentId).versions + restored + blankWrites) return;
+    const message = "a sweep states more versions than had expired, or there were at all";
+    this.impossible.push({ agentId, seq, message });
   }
 
   /**
-   * Returns the key's slot if a stored present version equals the last write of its key in all columns, including the
-   * times; otherwise -1. The write was allowed and had genuine details, so the row needs no other check.
+   * Returns whether a stored present row is the last write of its key in all columns, including the times. The write was
+   * allowed and had genuine details, so the row needs no other check. False also when another such row was found.
    *
-   * @param digest the digest of the stored content, 32 bytes
+   * @param digest the digest of the stored content, hex
    */
-  proves(agentId: string | null, row: StoredWrite, { text, start, end }: KeyPlace, digest: Uint8Array): number {
-    const agent = this.#agents.get(agentId);
-    if (this.overflowed || agent === undefined) return -1;
-    const slot = this.#keys.find(agent.number, text, start, end);
-    if (slot < 0) return -1;
-    this.#follow(agent, slot);
-    return this.#present.isWrite(slot, row, digest) ? slot : -1;
-  }
-
-  /** Marks a proved row as found. Returns false if another row was found for the key: then this row must be summed. */
-  meet(slot: number): boolean {
-    return this.#present.meet(slot);
-  }
-
-  /** Applies the effect of an event, in the order of the log. Keys in erased details have no rows any more. */
-  add(event: AuditEventBody, effect: RecordedEffect): void {
-    const isStated = event.seq <= this.#histories.start;
-    if (effect.kind === "put" && !isStated) this.#put({ ...event, timeMs: Date.parse(event.timestamp) }, effect);
-    else if (effect.kind === "end" && !isStated) this.#delete(event, bytesOf(effect.key));
-    else this.#histories.of(event.agent_id).take(event, effect);
+  proves(agentId: string | null, row: StoredLife, digest: string): boolean {
+    if (this.overflowed || row.live_from !== row.written_seq) return false;
+    const found = this.#find(agentId, row.key);
+    const present = found?.present ?? null;
+    if (found === undefined || present === null || found.met) return false;
+    found.met =
+      present.from === row.live_from &&
+      present.written === row.written_seq &&
+      present.timeMs === row.updated_at &&
+      present.created === row.created_seq &&
+      present.createdMs === row.created_at &&
+      present.expiresMs === (row.expires_at ?? NEVER) &&
+      present.digest === digest;
+    return found.met;
   }
 
   /** Adds a version that a pruning kept; to be called before the first event. */
-  keep(agentId: string | null, { key, digest }: EffectFacts["put"], version: Version, to: number | null): void {
+  keep(agentId: string | null, key: string, version: Version, to: number | null): void {
     if (version.expiresMs !== NEVER) this.#histories.of(agentId).expiring = true;
-    if (this.parts !== 1 && partOf(key, this.parts) !== this.#part) return;
+    if (!this.#isFollowed(key)) return;
     const agent = this.#agent(agentId);
-    const text = bytesOf(key);
-    const known = this.#keys.find(agent.number, text, 0, text.u8.length);
-    const slot = known < 0 ? this.#keys.add(agent.number, text, 0, text.u8.length) : known;
-    if (known < 0) this.#present.begin(slot, version, 0);
-    if (to === null) {
-      this.#present.set(slot, version);
-      if (digest.length === HASH_CHARS) this.#present.setDigest(slot, version.written, Bytes.of(digest), 0);
-    } else {
-      if (known < 0) this.#present.clear(slot);
-      if (agent.history.isSeen(version.from, to)) this.#count(agent, slot, version, to);
-      this.#past.getOrInsertComputed(slot, () => []).push({ ...version, to });
+    const made = (): FollowedKey => ({ key, present: null, past: [], followed: 0, met: false });
+    const followed = agent.keys.getOrInsertComputed(key, made);
+    if (to === null) followed.present = version;
+    else {
+      if (agent.history.isSeen(version.from, to)) this.#count(agent, key, version, to);
+      followed.past.push({ ...version, to });
     }
-    this.#held += 1;
-    if (this.#held > this.#maxKeys) this.#divide();
+    agent.versions += 1;
+    this.#hold(1);
   }
 
   /**
    * Returns the position from which the present version of a key must be live; null when the log does not determine it.
    */
   presentOf(agentId: string | null, key: string): number | null {
-    const agent = this.#agents.get(agentId);
-    if (agent === undefined) return null;
-    const text = bytesOf(key);
-    const slot = this.#keys.find(agent.number, text, 0, text.u8.length);
-    if (slot < 0) return null;
-    this.#follow(agent, slot);
-    return this.#present.has(slot) ? this.#present.from(slot) : null;
+    return this.#find(agentId, key)?.present?.from ?? null;
+  }
+
+  /** The deletions by prefix of an agent, with the entries of the followed keys; to be called after the last event. */
+  prefixChanges(agentId: string | null): PrefixChange[] {
+    if (!this.#counted) this.#countPresent();
+    const history = this.#histories.of(agentId);
+    return history.bulkChanges.filter((change) => change.kind === "prefix");
   }
 
   /** Returns the sum of an agent's versions that were not found; to be called after the last event and the last row. */
@@ -177,152 +222,128 @@ export class Replay {
     return agent?.expected.print(agent.history.sweptUntilMs) ?? new MultisetPrint();
   }
 
+  /** Forgets the keys, after the sums were compared. */
+  withoutKeys(): this {
+    if (!this.#counted) this.#countPresent();
+    this.#agents.clear();
+    return this;
+  }
+
   #countPresent(): void {
     this.#counted = true;
-    for (let slot = 0; slot < this.#keys.end; slot++) {
-      const agent = this.#byNumber[this.#keys.agentOf(slot)];
-      if (agent === undefined) continue;
-      this.#follow(agent, slot);
-      const present = this.#present.isMet(slot) ? null : this.#present.get(slot);
-      if (present !== null) this.#count(agent, slot, present, null);
+    for (const agent of this.#agents.values()) {
+      for (const one of agent.keys.values()) {
+        this.#follow(agent, one);
+        if (one.present !== null && !one.met) this.#count(agent, one.key, one.present, null);
+      }
     }
   }
 
-  /** Returns the slot of the key; -1 when the key is not followed. */
-  #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
-    if (event.expiresMs !== NEVER) this.#histories.of(event.agent_id).expiring = true;
-    if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
-    const agent = this.#agent(event.agent_id);
-    const { history } = agent;
-    const { seq, timeMs } = event;
-    const slot = this.#keys.find(agent.number, text, start, end);
-    if (slot < 0) return this.#begin(agent, event, text, start, end);
-    const present = this.#present;
-    this.#follow(agent, slot);
-    // An expired entry does not exist any more, so the next write of its key creates a new one.
-    const cutoffMs = history.facts.retention.cutoff(event.config_version, seq, timeMs);
-    const goesOn = present.isFresh(slot, { cutoffMs, nowMs: timeMs });
-    const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
-    if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
-    present.overwrite(slot, event, goesOn);
-    if (this.#held > this.#maxKeys) this.#divide();
-    return slot;
+  #find(agentId: string | null, key: string): FollowedKey | undefined {
+    const agent = this.#agents.get(agentId);
+    const found = agent?.keys.get(key);
+    if (agent !== undefined && found !== undefined) this.#follow(agent, found);
+    return found;
   }
 
-  #begin(agent: AgentReplay, { seq, timeMs, expiresMs }: PlainWrite, text: Bytes, start: number, end: number): number {
-    const slot = this.#keys.add(agent.number, text, start, end);
-    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs, expiresMs };
-    this.#present.begin(slot, version, agent.history.bulkChanges.length);
-    this.#held += 1;
-    if (this.#held > this.#maxKeys) this.#divide();
-    return slot;
-  }
-
-  /** Ends the present version, and keeps it if a checkpoint may see it. */
-  #keep(agent: AgentReplay, slot: number, seq: number): void {
-    const begun = this.#present.get(slot);
-    this.#end(agent, slot, seq);
-    this.#forget(agent, slot);
-    // The time of creation is kept for the versions that follow.
-    if (begun !== null) this.#present.set(slot, begun);
-  }
-
-  #delete(event: AuditEventBody, key: Bytes): void {
-    if (this.parts !== 1 && partOf(key.text(0, key.u8.length), this.parts) !== this.#part) return;
-    const agent = this.#agent(event.agent_id);
-    const slot = this.#keys.find(agent.number, key, 0, key.u8.length);
-    if (slot < 0) return;
-    this.#follow(agent, slot);
-    this.#end(agent, slot, event.seq);
-    this.#forget(agent, slot);
-    if (this.#past.has(slot)) return;
-    this.#keys.remove(slot);
-    this.#held -= 1;
+  #delete(agent: AgentReplay, known: FollowedKey, seq: number): void {
+    this.#end(agent, known, seq);
+    this.#forget(agent, known);
+    if (known.past.length > 0) return;
+    agent.keys.delete(known.key);
+    this.#hold(-1);
   }
 
   /** Applies to a key the bulk changes since its previous call. */
-  #follow(agent: AgentReplay, slot: number): void {
+  #follow(agent: AgentReplay, one: FollowedKey): void {
     const { bulkChanges } = agent.history;
-    const present = this.#present;
-    for (let next = present.followed(slot); next < bulkChanges.length; next++) {
-      present.setFollowed(slot, next + 1);
-      const change = bulkChanges[next] as BulkChange;
-      if (change.kind === "restore") this.#restore(agent, slot, change);
-      else if (present.isFresh(slot, change) && this.#keys.keyOf(slot).startsWith(change.prefix))
-        this.#end(agent, slot, change.seq);
+    while (one.followed < bulkChanges.length) {
+      const change = bulkChanges[one.followed++] as BulkChange;
+      if (change.kind === "restore") this.#restore(agent, one, change);
+      else if (one.key.startsWith(change.prefix)) this.#endUnder(agent, one, change);
     }
+  }
+
+  /** Applies a deletion by prefix to one of its keys. */
+  #endUnder(agent: AgentReplay, one: FollowedKey, change: PrefixChange): void {
+    const { present } = one;
+    if (present === null || !isFresh(present.timeMs, present.expiresMs, change)) return;
+    if (agent.history.mayBeSwept(present, change)) change.open += 1;
+    else change.found += 1;
+    if (change.ends) this.#end(agent, one, change.seq);
   }
 
   /** Applies a restore to one key, as `planRestore` and `restoreEntries` do. */
-  #restore(agent: AgentReplay, slot: number, change: { seq: number; asOf: number | null } & Freshness): void {
+  #restore(agent: AgentReplay, one: FollowedKey, change: { seq: number; asOf: number | null } & Freshness): void {
     const { seq, asOf } = change;
-    if (asOf === null) {
-      this.#present.clear(slot);
-      return;
-    }
-    const present = this.#present.get(slot);
-    if (present !== null && present.from <= asOf) return;
-    const past = this.#past.get(slot) ?? [];
-    const wanted = past.find((one) => one.from <= asOf && one.to > asOf && isFresh(one.timeMs, one.expiresMs, change));
+    const { present } = one;
+    if (asOf === null) one.present = null;
+    if (asOf === null || (present !== null && present.from <= asOf)) return;
+    const wanted = one.past.find(
+      ({ from, to, timeMs, expiresMs }) => from <= asOf && to > asOf && isFresh(timeMs, expiresMs, change),
+    );
     if (present !== null && staysPresent(present, change, wanted?.written)) return;
-    this.#end(agent, slot, seq);
-    if (wanted !== undefined) this.#present.set(slot, { ...wanted, from: seq });
+    this.#end(agent, one, seq);
+    if (wanted === undefined) return;
+    const { to: _, ...version } = wanted;
+    one.present = { ...version, from: seq };
+    agent.versions += 1;
   }
 
   /** Ends a key's present version, if there is one. */
-  #end(agent: AgentReplay, slot: number, to: number): void {
-    const present = this.#present.get(slot);
-    this.#present.clear(slot);
+  #end(agent: AgentReplay, one: FollowedKey, to: number): void {
+    const { present } = one;
+    one.present = null;
     if (present === null) return;
-    if (agent.history.isSeen(present.from, to)) this.#count(agent, slot, present, to);
-    const past = this.#past.get(slot);
-    if (past === undefined) this.#past.set(slot, [{ ...present, to }]);
-    else past.push({ ...present, to });
+    if (agent.history.isSeen(present.from, to)) this.#count(agent, one.key, present, to);
+    one.past.push({ ...present, to });
     this.#held += 1;
   }
 
   /** Drops versions that no checkpoint sees any more, if all bulk changes are applied. */
-  #forget({ history }: AgentReplay, slot: number): void {
-    const past = this.#past.get(slot);
-    if (past === undefined) return;
-    const seen = past.filter(({ from, to }) => history.isSeenNow(from, to));
-    this.#held -= past.length - seen.length;
-    if (seen.length > 0) this.#past.set(slot, seen);
-    else this.#past.delete(slot);
+  #forget(agent: AgentReplay, one: FollowedKey): void {
+    if (one.past.length === 0) return;
+    const seen = one.past.filter(({ from, to }) => agent.history.isSeenNow(from, to));
+    this.#held -= one.past.length - seen.length;
+    agent.versions -= one.past.length - seen.length;
+    one.past = seen;
   }
 
   /** Adds a version that must be stored to the sum. */
-  #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
+  #count({ history, expected }: AgentReplay, key: string, version: Version, to: number | null): void {
     if (version.timeMs < history.facts.sweptBeforeMs || version.expiresMs <= history.sweptUntilMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
-    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to), version.expiresMs);
+    expected.add(nameOf(history, key, version, to), version.expiresMs);
   }
 
   #agent(agentId: string | null): AgentReplay {
-    const known = this.#agents.get(agentId);
-    if (known !== undefined) return known;
-    const history = this.#histories.of(agentId);
-    const agent = { number: this.#byNumber.length, history, expected: new ExpectedNames() };
-    this.#agents.set(agentId, agent);
-    this.#byNumber.push(agent);
-    return agent;
+    return this.#agents.getOrInsertComputed(agentId, () => {
+      return { history: this.#histories.of(agentId), expected: new ExpectedNames(), keys: new Map(), versions: 0 };
+    });
   }
 
-  /** Continues with half of the keys, to determine how many parts are needed. */
-  #divide(): void {
+  #isFollowed(key: string): boolean {
+    return this.parts === 1 || partOf(key, this.parts) === this.#part;
+  }
+
+  /** Counts keys and versions. Continues with half of the keys when there are too many. */
+  #hold(more: number): void {
+    this.#held += more;
+    if (this.#held <= this.#maxKeys) return;
     this.overflowed = true;
     this.parts *= 2;
     this.#held = 0;
-    for (let slot = 0; slot < this.#keys.end; slot++) {
-      if (this.#keys.agentOf(slot) < 0) continue;
-      if (partOf(this.#keys.keyOf(slot), this.parts) === this.#part) {
-        this.#held += 1 + (this.#past.get(slot)?.length ?? 0);
-        continue;
+    for (const { keys } of this.#agents.values()) {
+      for (const [key, { past }] of keys) {
+        if (this.#isFollowed(key)) this.#held += 1 + past.length;
+        else keys.delete(key);
       }
-      this.#keys.remove(slot);
-      this.#past.delete(slot);
     }
   }
 }
 
-const bytesOf = (text: string): Bytes => new Bytes(Buffer.from(text));
+/** Returns which entries had not expired at an event. */
+const freshAt = (history: AgentHistory, { config_version, seq, timeMs }: KeyEvent): Freshness => ({
+  cutoffMs: history.facts.retention.cutoff(config_version, seq, timeMs),
+  nowMs: timeMs,
+});

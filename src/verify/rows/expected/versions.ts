@@ -1,15 +1,11 @@
-/**
- * Versions of keys: their names for sums, and the present versions by slot of a {@link KeyTable}, as numbers and
- * digests in a few arrays.
- */
+/** Versions of keys, and their names for sums. */
 import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
-import { Bytes, copy, enlarged, isHexOf } from "../../../log/bytes.ts";
-import { type Freshness, isFresh } from "../../../screen/retention.ts";
-import { HASH_CHARS } from "../../events/fast/text-forms.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentHistory } from "./history.ts";
-import { NEVER, type PlainWrite, type StoredWrite } from "./writes.ts";
+
+/** Stands for the expiry time of an entry that does not expire. */
+export const NEVER = Number.POSITIVE_INFINITY;
 
 /** A version of a key. */
 export interface Version {
@@ -21,6 +17,8 @@ export interface Version {
   createdMs: number;
   /** When it expires, ms; NEVER for most. */
   expiresMs: number;
+  /** The digest of the content, hex. */
+  digest: string;
 }
 
 /**
@@ -88,134 +86,5 @@ export class ExpectedNames {
     for (const [expiresMs, name] of this.#ending) if (expiresMs > sweptUntilMs) this.#print.add(name);
     this.#ending = [];
     return this.#print;
-  }
-}
-
-const FIRST_SLOTS = 1_024;
-const NUMBERS = 7;
-const [WRITTEN, FROM, TIME, CREATED, CREATED_TIME, EXPIRES, FOLLOWED] = [0, 1, 2, 3, 4, 5, 6] as const;
-/** Stands for the write of a key without a present version. */
-const NONE = -1;
-
-export class PresentVersions {
-  #numbers = new Float64Array(NUMBERS * FIRST_SLOTS);
-  #met = new Uint8Array(FIRST_SLOTS);
-  /** By slot, the digest (hex) of the last write that had one, and the position of that write. */
-  #digests = new Bytes(new Uint8Array(FIRST_SLOTS * HASH_CHARS));
-  #digestSeqs = new Float64Array(FIRST_SLOTS).fill(NONE);
-
-  /** Begins a slot for a key. @param followed the number of its agent's bulk changes that are applied already */
-  begin(slot: number, version: Version, followed: number): void {
-    if (slot >= this.#met.length) this.#grow();
-    this.set(slot, version);
-    this.setFollowed(slot, followed);
-    this.#met[slot] = 0;
-  }
-
-  has(slot: number): boolean {
-    return this.#numbers[NUMBERS * slot + WRITTEN] !== NONE;
-  }
-
-  get(slot: number): Version | null {
-    if (!this.has(slot)) return null;
-    const of = (member: number): number => this.#numbers[NUMBERS * slot + member] as number;
-    return {
-      written: of(WRITTEN),
-      from: of(FROM),
-      timeMs: of(TIME),
-      created: of(CREATED),
-      createdMs: of(CREATED_TIME),
-      expiresMs: of(EXPIRES),
-    };
-  }
-
-  /** Returns the position from which the present version is live. */
-  from(slot: number): number {
-    return this.#numbers[NUMBERS * slot + FROM] as number;
-  }
-
-  /** Whether there is a present version that has not expired. */
-  isFresh(slot: number, fresh: Freshness): boolean {
-    const at = NUMBERS * slot;
-    const numbers = this.#numbers;
-    return this.has(slot) && isFresh(numbers[at + TIME] as number, numbers[at + EXPIRES] as number, fresh);
-  }
-
-  set(slot: number, { written, from, timeMs, created, createdMs, expiresMs }: Version): void {
-    const at = NUMBERS * slot;
-    const numbers = this.#numbers;
-    numbers[at + WRITTEN] = written;
-    numbers[at + FROM] = from;
-    numbers[at + TIME] = timeMs;
-    numbers[at + CREATED] = created;
-    numbers[at + CREATED_TIME] = createdMs;
-    numbers[at + EXPIRES] = expiresMs;
-  }
-
-  /** Replaces the present version with a write. @param goesOn whether the entry keeps its time of creation */
-  overwrite(slot: number, { seq, timeMs, expiresMs }: PlainWrite, goesOn: boolean): void {
-    const at = NUMBERS * slot;
-    const numbers = this.#numbers;
-    numbers[at + WRITTEN] = seq;
-    numbers[at + FROM] = seq;
-    numbers[at + TIME] = timeMs;
-    numbers[at + EXPIRES] = expiresMs;
-    if (goesOn) return;
-    numbers[at + CREATED] = seq;
-    numbers[at + CREATED_TIME] = timeMs;
-  }
-
-  clear(slot: number): void {
-    this.#numbers[NUMBERS * slot + WRITTEN] = NONE;
-  }
-
-  /** Returns the number of its agent's bulk changes that are applied to the key. */
-  followed(slot: number): number {
-    return this.#numbers[NUMBERS * slot + FOLLOWED] as number;
-  }
-
-  setFollowed(slot: number, count: number): void {
-    this.#numbers[NUMBERS * slot + FOLLOWED] = count;
-  }
-
-  /** Stores the digest of the write `seq`, which is at `at` of a text. */
-  setDigest(slot: number, seq: number, text: Bytes, at: number): void {
-    copy(this.#digests, slot * HASH_CHARS, text, at, HASH_CHARS);
-    this.#digestSeqs[slot] = seq;
-  }
-
-  /** Whether the present version is this write with this digest (32 bytes), and is live since the write. */
-  isWrite(slot: number, { seq, timeMs, created, createdMs, expiresMs }: StoredWrite, digest: Uint8Array): boolean {
-    const at = NUMBERS * slot;
-    const numbers = this.#numbers;
-    return (
-      numbers[at + WRITTEN] === seq &&
-      numbers[at + FROM] === seq &&
-      numbers[at + TIME] === timeMs &&
-      numbers[at + CREATED] === created &&
-      numbers[at + CREATED_TIME] === createdMs &&
-      numbers[at + EXPIRES] === expiresMs &&
-      this.#digestSeqs[slot] === seq &&
-      isHexOf(this.#digests, slot * HASH_CHARS, digest)
-    );
-  }
-
-  /** Marks the stored row of a present version as found. Returns false when it was found before. */
-  meet(slot: number): boolean {
-    if (this.#met[slot] !== 0) return false;
-    this.#met[slot] = 1;
-    return true;
-  }
-
-  isMet(slot: number): boolean {
-    return this.#met[slot] !== 0;
-  }
-
-  #grow(): void {
-    const slots = this.#met.length;
-    this.#numbers = enlarged(this.#numbers);
-    this.#met = enlarged(this.#met);
-    this.#digests = new Bytes(enlarged(this.#digests.u8));
-    this.#digestSeqs = enlarged(this.#digestSeqs).fill(NONE, slots);
   }
 }

@@ -87,15 +87,13 @@ function VerifyNow() {
 
 function Verdict({ result }: { result: Verification }) {
   const { id } = useAccess();
-  const { valid, events_checked, chain_intact, first_invalid, chain_end, control, verified_at } = result;
+  const { valid, events_checked, chain_intact, first_invalid, chain_end, verified_at } = result;
   if (valid) {
     return (
       <div class="callout tone-good" role="status">
         <p>
           <strong>Everything holds.</strong> {counted(events_checked, "event")} checked, every hash and link agrees, and
-          the stored data are what was written
-          {control?.verdict === "verified" && <>, and keys and members are what the log says</>}. Checked{" "}
-          <Time at={verified_at} />.
+          the stored data, keys and members are what was written. Checked <Time at={verified_at} />.
         </p>
         <p>{completenessOf(result)}</p>
         {chain_end !== null && (
@@ -119,9 +117,6 @@ function Verdict({ result }: { result: Verification }) {
           {first_invalid.id !== null && <a href={paths.event(id, first_invalid.id)}>Look at it</a>}
         </p>
       )}
-      {control?.problems.map(({ message }) => (
-        <p key={message}>Keys and members: {message}</p>
-      ))}
       <p>
         Do not repair anything yet. First copy the data directory, then run <code>governd verify</code> on the copy,
         which reports more.

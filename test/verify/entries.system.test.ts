@@ -1,0 +1,173 @@
+/** What operations say of the entries that they found: honest logs hold, and others are found, by both programs. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync } from "node:fs";
+import type { JsonObject } from "../../src/json.ts";
+import { saltedDigest } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { verifyDatabaseFile } from "../../src/verify/sources.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { rewriteLog } from "../corpus/rewrite.ts";
+import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import { temporaryDirectory } from "../temporary.ts";
+import { Driver } from "./sample-workspace.ts";
+import { HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const directory = temporaryDirectory();
+const second = new SecondVerifier();
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
+
+const HOUR_MS = 3_600_000;
+const base = directory.join("base.db");
+/** The positions of the events that are changed. */
+const at = { found: 0, missed: 0, ended: 0, endedPrefix: 0, missedPrefix: 0, foundAlone: 0, foundOld: 0 };
+
+beforeAll(async () => {
+  const driver = await Driver.create(base);
+  const last = () => driver.connection.value<number>("SELECT seq FROM head") as number;
+  const perform = async (...[name, input]: Parameters<Driver["perform"]>) => {
+    await driver.perform(name, input);
+    return last();
+  };
+  for (const key of ["k/1", "k/2", "k/3", "m"]) await driver.write("a", key, "value");
+  at.found = await perform("data.read", { agentId: "a", key: "m" });
+  at.missed = await perform("data.read", { agentId: "a", key: "nothing" });
+  at.ended = await perform("data.delete", { agentId: "a", key: "k/3" });
+  at.missedPrefix = await perform("data.delete_prefix", { agentId: "a", prefix: "nothing" });
+  at.endedPrefix = await perform("data.delete_prefix", { agentId: "a", prefix: "k/" });
+  // Of an agent whose entries end by themselves, or by the retention of a config that is loosened afterwards.
+  const expiry = { afterMs: HOUR_MS };
+  await driver.perform("data.write", { agentId: "b", key: "ends", value: "v", metadata: {}, expiry });
+  await driver.write("b", "grows old", "v");
+  await driver.perform("config.update", { agentId: "b", config: { policies: { retention_days: 1 } } });
+  driver.passDays(2);
+  await perform("data.read", { agentId: "b", key: "ends" });
+  at.foundOld = await perform("data.read", { agentId: "b", key: "grows old" });
+  await driver.sweep();
+  await driver.perform("config.update", { agentId: "b", config: {} });
+  await perform("data.read", { agentId: "b", key: "grows old" });
+  await driver.write("b", "stays", "v");
+  at.foundAlone = await perform("data.read", { agentId: "b", key: "stays" });
+  driver.close();
+});
+
+/** Returns what both programs find when an event is another one, and all that follows fits it. */
+async function said(seq: number, changed: JsonObject, details: JsonObject | null) {
+  const path = directory.join("changed.db");
+  copyFileSync(base, path);
+  {
+    using connection = openConnection(path);
+    const salt = connection.value<string>("SELECT details_salt FROM events WHERE seq = ?", [seq]) as string;
+    const text = details && canonicalJson(details);
+    const commitment = text && { details_commitment: saltedDigest(salt, text) };
+    await rewriteLog(connection, seq, { ...changed, ...commitment });
+    if (text !== null) connection.run("UPDATE events SET details = ? WHERE seq = ?", [text, seq]);
+    connection.truncateLog();
+  }
+  return await found(path);
+}
+
+async function found(path: string) {
+  const { report } = await verifyDatabaseFile({ path, immutable: true }, { path });
+  using reader = openConnection(path, { readOnly: true });
+  const inParts = await verifyWorkspace(reader, { scope: "workspace" }, { maxKeys: 2 });
+  const codes: string[] = report.problems.map(({ code }) => code);
+  return {
+    codes,
+    seqs: report.problems.map(({ seq }) => seq),
+    inParts: inParts.problems.length > 0,
+    second: HAS_PYTHON ? (await second.run(path)).codes : codes,
+  };
+}
+
+const impossible = (seq: number) => ({
+  ...{ codes: ["operation_impossible"], seqs: [seq as number | null], second: ["operation_impossible"], inParts: true },
+});
+
+test("an honest log holds", async () => {
+  expect(await found(base)).toEqual({ codes: [], seqs: [], inParts: false, second: [] });
+});
+
+type Case = [what: string, seq: () => number, changed: JsonObject, details: JsonObject | null];
+
+test.each<Case>([
+  ["a read of what was not there", () => at.missed, { result: "ok" }, null],
+  ["a whole read of what was not there", () => at.missed, { operation: "data.read_full", result: "ok" }, null],
+  ["a deletion of what was not there", () => at.missed, { operation: "data.delete", result: "ok" }, null],
+  ["a read that found nothing where there was something", () => at.found, { result: "not_found" }, null],
+  [
+    "a deletion that found nothing where there was something",
+    () => at.found,
+    { operation: "data.delete", result: "not_found" },
+    null,
+  ],
+  ["a read of what had been past its retention", () => at.foundOld, { result: "ok" }, null],
+  [
+    "a read that found nothing after a sweep, which cannot have removed it",
+    () => at.foundAlone,
+    { result: "not_found" },
+    null,
+  ],
+  ["a deletion by prefix of more than there was", () => at.endedPrefix, {}, { prefix: "k/", count: 3 }],
+  ["a deletion by prefix of fewer than there were", () => at.endedPrefix, {}, { prefix: "k/", count: 1 }],
+  [
+    "a deletion by prefix of what was not there",
+    () => at.missedPrefix,
+    { result: "ok" },
+    { prefix: "nothing", count: 2 },
+  ],
+  ["a deletion by prefix that found nothing where there was something", () => at.missedPrefix, {}, { prefix: "m" }],
+])("%s is found", async (_, seq, changed, details) => {
+  expect(await said(seq(), changed, details)).toEqual(impossible(seq()));
+});
+
+const SWEEP = { operation: "data.expire", actor: "system", result: "ok" };
+
+test.each<[string, () => number, JsonObject]>([
+  ["where nothing expires", () => at.missed, { count: 1 }],
+  ["of more than there was", () => at.foundAlone, { count: 50 }],
+])("a sweep %s is found", async (_, seq, details) => {
+  const { inParts: _parts, ...rest } = await said(seq(), SWEEP, details);
+  const { inParts: __, ...expected } = impossible(seq());
+  expect(rest).toEqual(expected);
+});
+
+test("what clients read, write and delete at once is never called impossible", async () => {
+  await using daemon = await TestDaemon.start();
+  const { client, view } = await daemon.workspace();
+  const random = new Seeded(SEED);
+  const answered = new Set<string>();
+  const ask = async () => {
+    const agent_id = random.pick(["a", "b"]);
+    const key = random.pick(["k", "k/1", "k/2", "m"]);
+    const expires_at = new Date(Date.now() + random.pick([5, 50, 500])).toISOString();
+    const operations = ["write", "read", "delete", "read"].map((op) => {
+      return { op, key: random.pick(["k", "m"]), ...(op === "write" && { value: "v", if_version: null }) };
+    });
+    const sent = random.pick<Parameters<typeof client.send>[0]>([
+      { path: "/v1/data/write", body: { agent_id, key, value: "v" } },
+      { path: "/v1/data/write", body: { agent_id, key, value: "v", expires_at } },
+      { path: "/v1/data/read", query: { agent_id, key } },
+      { path: "/v1/data/read-full", query: { agent_id, key } },
+      { method: "DELETE", path: "/v1/data", query: { agent_id, key } },
+      { method: "DELETE", path: "/v1/data/prefix", query: { agent_id, prefix: "k/" } },
+      { path: "/v1/data/batch", body: { agent_id, operations, atomic: random.pick([true, false]) } },
+    ]);
+    const { status } = await client.send(sent);
+    answered.add(`${sent.path} ${status}`);
+  };
+  for (let round = 0; round < effort({ usual: 25, long: 400 }); round++) {
+    await Promise.all(Array.from({ length: 12 }, ask));
+  }
+  expect(answered.size).toBeGreaterThan(9);
+  expect((await view.verify()).problems).toEqual([]);
+});
