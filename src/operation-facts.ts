@@ -308,10 +308,11 @@ interface RecordedRequest extends Recorded, Requested {
 /** An operation that a client can request and that is not recorded, since monitors repeat it constantly. */
 interface UnrecordedRequest extends Requested {
   /**
+   * - `lookup`: the workspace's thread reads a few rows.
    * - `inspection`: what a reader thread finds is the answer.
    * - `report`: the daemon runs it on the main thread.
    */
-  kind: "inspection" | "report";
+  kind: "lookup" | "inspection" | "report";
   effect: "none";
 }
 

@@ -300,7 +300,7 @@ const KEY_CHANGE = { ...ROW_CHANGE, scopes: [], group: "keys", needs: "nothing",
 const MEMBER_CHANGE = { ...ROW_CHANGE, scopes: [], group: "members", needs: "nothing", actors: "uc" } as const;
 
 /** Reads of API keys, members and invitations, which are not recorded. */
-const ACCESS_READ = { kind: "inspection", scopes: [], effect: "none" } as const;
+const ACCESS_READ = { kind: "lookup", scopes: [], effect: "none" } as const;
 
 /** Reads of sinks, which are not recorded. */
 const SINK_READ = { kind: "inspection", scopes: ["full", "auditor"], effect: "none" } as const;
@@ -1517,7 +1517,7 @@ type Looking<L extends string> = {
 export type OperationName = SingleName | CompositeName;
 
 /** Operations that a client can request and that are not composite. */
-type SingleName = OfKind<"plain" | "inspection" | "report">;
+type SingleName = OfKind<"plain" | "lookup" | "inspection" | "report">;
 
 /** Requests for several operations at once. */
 export type CompositeName = OfKind<"composite">;
@@ -1549,6 +1549,9 @@ export type RowsOperation = {
 /** Operations that are never looked up before they are run. */
 export type DirectName = Looking<"never">;
 
+/** Operations on the workspace's thread that are not recorded: who may do what, for the daemon itself. */
+export type LookupName = OfKind<"lookup">;
+
 /** Operations on a reader thread that are not recorded. They concern only the workspace's seals. */
 export type InspectionName = OfKind<"inspection">;
 
@@ -1559,7 +1562,7 @@ type ReportName = OfKind<"report">;
 export type RecordedName = OfKind<"plain">;
 
 /** Every operation name that an event can have. */
-export type EventName = Exclude<keyof Rows, InspectionName | ReportName | CompositeName>;
+export type EventName = Exclude<keyof Rows, LookupName | InspectionName | ReportName | CompositeName>;
 
 type RecordedFacts = Extract<Facts, { did: string }>;
 
@@ -1568,11 +1571,13 @@ const NAMES = Object.keys(FACTS) as (keyof Rows)[];
 
 export const isReport = (name: OperationName): name is ReportName => FACTS[name].kind === "report";
 
+export const isLookup = (name: OperationName): name is LookupName => FACTS[name].kind === "lookup";
+
 export const isInspection = (name: OperationName): name is InspectionName => FACTS[name].kind === "inspection";
 
 /** Whether an operation is not recorded. */
-export const leavesNoTrace = (name: OperationName): name is InspectionName | ReportName =>
-  isInspection(name) || isReport(name);
+export const leavesNoTrace = (name: OperationName): name is LookupName | InspectionName | ReportName =>
+  isLookup(name) || isInspection(name) || isReport(name);
 
 /** Reports whether a reader thread looks something up before the operation is run, or instead. */
 export function looksFirst(name: OperationName, input: OperationInputs[OperationName]): boolean {

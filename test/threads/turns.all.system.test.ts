@@ -106,9 +106,9 @@ function statOf(path: string): string {
 }
 
 test.skipIf(process.platform !== "linux")("threads that read and screen let the others go before them", async () => {
-  await pool.close();
   const [readers, screening] = [threadsBehind(BEHIND.reading), threadsBehind(BEHIND.screening)];
-  await openPool({ onFailure: () => {} });
+  const query = { scope: { agentId: "a" }, window: {}, filters: {}, page: { limit: 1, offset: 0 } };
+  await bodyOf(ask(busy, "audit.query", query as never));
   expect(threadsBehind(BEHIND.reading).difference(readers).size).toBeGreaterThan(0);
   await write(busy, "large", "A note. ".repeat(2_000));
   expect(threadsBehind(BEHIND.screening).difference(screening).size).toBeGreaterThan(0);

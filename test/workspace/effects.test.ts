@@ -46,7 +46,7 @@ class Watched {
     let stated: Effect = NO_EFFECT;
     const run: Job["run"] = async (...given) => {
       const outcome = await job.run(...given);
-      stated = outcome?.effect ?? NO_EFFECT;
+      stated = outcome !== null && "effect" in outcome ? outcome.effect : NO_EFFECT;
       return outcome;
     };
     const [settled] = await writer.perform([{ ...job, run }]);

@@ -7,7 +7,7 @@ import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import { headsAfter } from "../heads/stored.ts";
 import type { AgentDirectory } from "../rows/agents.ts";
 import type { Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
-import { answered, type Context, changedRows, done, type Outcome } from "./operation.ts";
+import { answered, type Context, changedRows, type Outcome, type Unrecorded } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
@@ -15,7 +15,7 @@ import { answered, type Context, changedRows, done, type Outcome } from "./opera
  * `prepare` as an argument.
  */
 export interface Job {
-  /** The operation of the event. */
+  /** The operation of the event. A lookup has none: its name is for the report of a failure. */
   operation: EventName;
   principal: Principal;
   /** Returns what the event records of the origin of the request (`Via`), under the policies in force for the agent. */
@@ -37,7 +37,7 @@ export interface Job {
   /** Returns the jobs to run right before this one, in the same transaction. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
   /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */
-  run(reader: Reader, context: Context, prepared?: unknown): MaybePromise<Outcome | null>;
+  run(reader: Reader, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded | null>;
 }
 
 /** The result of a job's `prepare`, or the reply to the job when it threw. */
@@ -57,13 +57,6 @@ export class JobFailed extends Error {
 export class OutOfDate extends Problem {
   constructor() {
     super("unavailable", "The policies changed while the text was screened, several times. Send the request again.");
-  }
-}
-
-/** There is nothing to change, so nothing is recorded. The message is the body of the answer, JSON. */
-export class NothingChanged extends Error {
-  constructor(body = done({ auditId: null })) {
-    super(body);
   }
 }
 

@@ -13,6 +13,7 @@ import type {
   CompositeName,
   DirectName,
   InquiryName,
+  LookupName,
   OperationInputs,
   OperationName,
   PartOf,
@@ -80,6 +81,14 @@ export interface Outcome<A extends Answer = Answer> {
   answer: A;
 }
 
+/** The answer of an operation that only looked, or found nothing to change. There is no event. */
+export interface Unrecorded {
+  unrecorded: Answer;
+}
+
+/** Only an operation on rows may find that there is nothing to change: every other one is an event in any case. */
+type ResultOf<N extends OperationName> = N extends RowsOperation ? Outcome | Unrecorded : Outcome;
+
 type JsonAnswer = Extract<Answer, { kind: "json" }>;
 export type ProblemAnswer = Extract<Answer, { kind: "problem" }>;
 
@@ -89,7 +98,7 @@ export type Run<N extends OperationName, Found = unknown> = (
   context: Context,
   input: OperationInputs[N],
   found?: Found,
-) => MaybePromise<Outcome>;
+) => MaybePromise<ResultOf<N>>;
 
 /** Finds out on another thread, over a read-only connection, what takes long. */
 export interface Look<N extends OperationName, Found> {
@@ -114,10 +123,17 @@ export interface Operation<N extends OperationName, Found = unknown> {
     context: Context,
     input: OperationInputs[N],
     found: N extends InquiryName ? Recorded<Found> : Recorded<Found> | undefined,
-  ): MaybePromise<Outcome>;
+  ): MaybePromise<ResultOf<N>>;
 }
 
-/** An operation that is not recorded: what its look finds is the answer. */
+/** An operation on the workspace's thread that is not recorded: it reads a few rows, and returns the answer. */
+export type Lookup<N extends LookupName> = (
+  reader: Reader,
+  context: Pick<Context, "nowMs">,
+  input: OperationInputs[N],
+) => Promise<Answer>;
+
+/** An operation on a reader thread that is not recorded: what its look finds is the answer. */
 export interface Inspection<N extends OperationName> {
   look: Look<N, Answer>;
 }
@@ -279,6 +295,11 @@ export function answered(
 
 /** Returns the body of an answer that has only the id of the event; null when nothing was recorded. */
 export const done = ({ auditId }: { auditId: string | null }): string => JSON.stringify({ audit_id: auditId });
+
+/** Returns the answer of an operation that found nothing to change. @param body JSON */
+export const unchanged = (body = done({ auditId: null })): Unrecorded => ({
+  unrecorded: { kind: "json", status: 200, body },
+});
 
 /**
  * Returns the outcome of a successful operation whose event states rows of the workspace (row-effects.ts), with a JSON

@@ -18,8 +18,8 @@ import { rootSoFar } from "../rows/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { appendEvent } from "./append.ts";
 import { problem, type Reply, refusal, unrecorded } from "./contract.ts";
-import { type Job, JobFailed, NothingChanged, OutOfDate } from "./job.ts";
-import type { Context, Outcome } from "./operation.ts";
+import { type Job, JobFailed, OutOfDate } from "./job.ts";
+import type { Context, Outcome, Unrecorded } from "./operation.ts";
 import type { Site } from "./site.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
@@ -67,8 +67,9 @@ export class Recorder {
     }
   }
 
-  #recordWhole(job: Job, context: Context, outcome: Outcome | null): MaybePromise<Reply> {
+  #recordWhole(job: Job, context: Context, outcome: Outcome | Unrecorded | null): MaybePromise<Reply> {
     if (outcome === null) return NOTHING_DONE;
+    if ("unrecorded" in outcome) return unrecorded(outcome.unrecorded);
     const view = viewOf(job, outcome);
     return view === null ? this.record(job, context, outcome) : this.#look(job, context, outcome, view);
   }
@@ -96,7 +97,7 @@ export class Recorder {
   }
 
   /** Runs a job. This changes nothing: it returns the outcome to be recorded; null for nothing. */
-  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome | null> {
+  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded | null> {
     return job.run(this.connection, context, prepared);
   }
 
@@ -105,7 +106,6 @@ export class Recorder {
     if (error instanceof TooMuchWork) return { ...refusal(new OutOfDate()), again: true };
     if (error instanceof OutOfDate) return { ...refusal(error), again: true };
     if (error instanceof Problem) return refusal(error);
-    if (error instanceof NothingChanged) return unrecorded({ kind: "json", status: 200, body: error.message });
     this.options.onFailure?.(job.operation, error);
     return problem(
       "internal",

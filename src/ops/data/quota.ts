@@ -9,7 +9,15 @@ import { findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { hasRow } from "../../core/rows/entries.ts";
 import { usedBytesPast } from "../../core/rows/usage.ts";
 import type { Answer } from "../../core/writer/contract.ts";
-import { type Context, naming, type Outcome, type Run, refused, subjectOf } from "../../core/writer/operation.ts";
+import {
+  type Context,
+  naming,
+  type Outcome,
+  type Run,
+  refused,
+  subjectOf,
+  type Unrecorded,
+} from "../../core/writer/operation.ts";
 import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -67,8 +75,10 @@ export function refusingOverQuota(
   };
 }
 
-/** Whether an operation changes nothing, so that its event would be its only effect. */
-function isEmpty({ agent, effect }: Outcome<Answer>): boolean {
+/** Whether an operation has an event and changes nothing, so that the event would be its only effect. */
+function isEmpty(outcome: Outcome<Answer> | Unrecorded): boolean {
+  if ("unrecorded" in outcome) return false;
+  const { agent, effect } = outcome;
   if (effect.kind === "erase") return effect.versions === 0 && effect.events === 0;
   if (effect.kind === "suspend") return agent?.suspended === true;
   return effect.kind === "none" || ("count" in effect && effect.count === 0);

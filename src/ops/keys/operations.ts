@@ -1,8 +1,7 @@
 /** The operations on API keys. What they change is stated by their events (log/row-effects.ts). */
 import { isDeepStrictEqual } from "node:util";
 import { findKey, keyState, type StoredKey } from "../../core/rows/access/keys.ts";
-import { NothingChanged } from "../../core/writer/job.ts";
-import { type Context, changedRows, type OperationsOf, type Run } from "../../core/writer/operation.ts";
+import { type Context, changedRows, type OperationsOf, type Run, unchanged } from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -37,7 +36,7 @@ const rotateKey: Run<"key.rotate"> = async (reader, context, { keyId, overlapMs 
 const changeKey: Run<"key.change"> = async (reader, context, { keyId, networks }) => {
   refuseBadNetworks(networks);
   const key = await requireKeyInForce(reader, context, keyId);
-  if (isDeepStrictEqual(key.networks, networks)) throw unchanged(context, key);
+  if (isDeepStrictEqual(key.networks, networks)) return sameKey(context, key);
   const details = { key_id: keyId, networks: networks && [...networks] };
   return changedRows("key.change", context, details, bodyOf(context, { ...key, networks }));
 };
@@ -45,7 +44,7 @@ const changeKey: Run<"key.change"> = async (reader, context, { keyId, networks }
 /** Revokes a key at once and for good. Revoking it again changes nothing. */
 const revokeKey: Run<"key.revoke"> = async (reader, context, { keyId }) => {
   const key = await requireKey(reader, keyId);
-  if (key.revokedAt !== null) throw unchanged(context, key);
+  if (key.revokedAt !== null) return sameKey(context, key);
   const body = bodyOf(context, { ...key, revokedAt: context.nowMs });
   return changedRows("key.revoke", context, { key_id: keyId }, body);
 };
@@ -53,8 +52,8 @@ const revokeKey: Run<"key.revoke"> = async (reader, context, { keyId }) => {
 const bodyOf = ({ nowMs, auditId }: Pick<Context, "nowMs" | "auditId">, key: StoredKey, more: object = {}): string =>
   JSON.stringify({ ...shownKey(key, nowMs), ...more, audit_id: auditId });
 
-const unchanged = ({ nowMs }: Context, key: StoredKey) =>
-  new NothingChanged(JSON.stringify({ ...shownKey(key, nowMs), audit_id: null }));
+const sameKey = ({ nowMs }: Context, key: StoredKey) =>
+  unchanged(JSON.stringify({ ...shownKey(key, nowMs), audit_id: null }));
 
 type New = Pick<StoredKey, "id" | "label" | "scope" | "agents" | "networks" | "expiresAt">;
 

@@ -9,8 +9,14 @@ import {
   secondFactorSince,
 } from "../../core/rows/access/members.ts";
 import { isPerson } from "../../core/writer/contract.ts";
-import { NothingChanged } from "../../core/writer/job.ts";
-import { type Context, changedRows, done, type OperationsOf, type Run } from "../../core/writer/operation.ts";
+import {
+  type Context,
+  changedRows,
+  done,
+  type OperationsOf,
+  type Run,
+  unchanged,
+} from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JoinRequest } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
@@ -60,7 +66,7 @@ const join: Run<"member.join"> = async (reader, context, request) => {
   const { accountId } = request;
   const way = await wayIn(reader, context, request);
   if ((await findMember(reader, accountId)) !== undefined) {
-    if (!("invitation_id" in way)) throw new NothingChanged();
+    if (!("invitation_id" in way)) return unchanged();
     throw new Problem("already_member", "You are already a member of this workspace. The invitation stays open.");
   }
   return changedRows("member.join", context, { account_id: accountId, ...way }, done(context));
@@ -77,8 +83,8 @@ async function wayIn(reader: Reader, { nowMs }: Context, request: JoinRequest) {
 
 /** Changes the role of a member. An issuer changes only roles that its own groups gave, and may leave no owner. */
 const changeRole: Run<"member.change"> = async (reader, context, { accountId, role, issuer }) => {
-  const { role: before } = await requireMember(reader, accountId, issuer);
-  if (before === role) throw new NothingChanged();
+  const before = (await requireMember(reader, accountId, issuer))?.role ?? role;
+  if (before === role) return unchanged();
   if (issuer === undefined) await requireOtherOwner(reader, context, { accountId, role: before });
   const details = { account_id: accountId, role, role_before: before, ...(issuer !== undefined && { issuer }) };
   return changedRows("member.change", context, details, done(context));
@@ -86,7 +92,9 @@ const changeRole: Run<"member.change"> = async (reader, context, { accountId, ro
 
 /** Ends a membership. */
 const remove: Run<"member.remove"> = async (reader, context, { accountId, issuer }) => {
-  const { role } = await requireMember(reader, accountId, issuer);
+  const member = await requireMember(reader, accountId, issuer);
+  if (member === null) return unchanged();
+  const { role } = member;
   if (issuer === undefined) await requireOtherOwner(reader, context, { accountId, role });
   const details = { account_id: accountId, role, ...(issuer !== undefined && { issuer }) };
   return changedRows("member.remove", context, details, done(context));
@@ -98,9 +106,7 @@ const remove: Run<"member.remove"> = async (reader, context, { accountId, issuer
  */
 const changeWorkspace: Run<"workspace.change"> = async (reader, context, { requiresSecondFactor }) => {
   const { nowMs, principal } = context;
-  if (((await secondFactorSince(reader)) !== null) === requiresSecondFactor) {
-    throw new NothingChanged();
-  }
+  if (((await secondFactorSince(reader)) !== null) === requiresSecondFactor) return unchanged();
   if (requiresSecondFactor && isPerson(principal) && principal.hasSecondFactor !== true) {
     throw new Problem(
       "second_factor_missing",
@@ -111,10 +117,10 @@ const changeWorkspace: Run<"workspace.change"> = async (reader, context, { requi
   return changedRows("workspace.change", context, { second_factor_since: showTimeOrNull(since) }, done(context));
 };
 
-/** @param issuer the issuer whose groups decide. It finds only members whose role they gave, and changes nothing else. */
-async function requireMember(reader: Reader, accountId: string, issuer: string | undefined): Promise<StoredMember> {
+/** @param issuer the issuer whose groups decide. It finds only members whose role they gave; null for any other. */
+async function requireMember(reader: Reader, accountId: string, issuer: string | undefined) {
   const member = await findMember(reader, accountId);
-  if (issuer !== undefined && member?.issuer !== issuer) throw new NothingChanged();
+  if (issuer !== undefined && member?.issuer !== issuer) return null;
   if (member === undefined) throw memberNotFound();
   return member;
 }

@@ -3,7 +3,6 @@
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KeyUnusable } from "../../core/datadir/secret-key.ts";
-import { NothingChanged } from "../../core/writer/job.ts";
 import {
   answered,
   type Context,
@@ -11,6 +10,7 @@ import {
   type OperationsOf,
   operation,
   type Run,
+  unchanged,
 } from "../../core/writer/operation.ts";
 import type { Site } from "../../core/writer/site.ts";
 import { receiverAddress } from "../../follow/sinks/addresses.ts";
@@ -72,7 +72,7 @@ const changeSink: Run<"sink.change"> = async (reader, context, { sinkId: id, cha
     ...Object.keys(set).filter((name) => !isDeepStrictEqual(set[name as keyof typeof set], sink[name as never])),
     ...(["clientKey", "token"] as const).filter((name) => secrets[name] !== before[name]),
   ];
-  if (names.length === 0) throw new NothingChanged(bodyOf({ seq: context.seq - 1, auditId: null }, sink));
+  if (names.length === 0) return unchanged(bodyOf({ seq: context.seq - 1, auditId: null }, sink));
   const isSecret = names.includes("clientKey") || names.includes("token");
   const stored = isSecret ? encrypted(context, id, secrets) : sink.secrets;
   const isBound = names.some((name) => BOUND.includes(name));

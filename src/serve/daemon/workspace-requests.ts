@@ -21,19 +21,15 @@ export function keyFinder(pool: Asked, isCopy: boolean) {
 
 type Asked = Pick<WorkspacePool, "perform" | "refresh">;
 
-/** Asks a workspace on a reader thread. When that fails, asks once more: see {@link refreshed}. */
+/** Asks a workspace's thread. @throws {Problem} when the file cannot be read */
 async function asked<T>(pool: Asked, request: OperationRequest): Promise<T> {
-  const { answer } = await pool.perform(request);
-  return answer.kind === "problem" ? await refreshed(pool, request) : jsonOf<T>(answer);
+  return jsonOf<T>((await pool.perform(request)).answer);
 }
 
-/**
- * Asks a workspace after its thread has opened the file: on a node of a libSQL server that brings the working copy up to date,
- * and a file that cannot be read is reported as any other that is down.
- */
+/** Asks a workspace on a node of a libSQL server, after the working copy was brought up to date. */
 async function refreshed<T>(pool: Asked, request: OperationRequest): Promise<T> {
   const refused = await pool.refresh({ principal: request.principal });
-  return jsonOf((refused ?? (await pool.perform(request))).answer);
+  return refused === null ? asked(pool, request) : jsonOf(refused.answer);
 }
 
 /** Returns the workspaces for the functions about accounts. @param isCopy whether files are copies of what is on a server */

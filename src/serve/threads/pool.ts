@@ -83,7 +83,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #heads: readonly KnownHeads[];
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
-  readonly #readers: ReaderThread[];
+  /** Those that were needed already. */
+  readonly #readers: (ReaderThread | undefined)[] = [];
   readonly #screening = new ScreeningThread(() => new ReaderThread(this.#backgroundOptions(), this.#events));
   /** The state of the disk. While it is full, operations that make the data grow are refused, and others recorded. */
   readonly space = DiskSpace.ample();
@@ -107,15 +108,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       };
       return new WriterThread(this.#threadOptions("writers", index), { ...this.#events, onCrash });
     });
-    // Every key is looked up on one, and none can be started when connections have taken the last descriptor.
-    this.#readers = this.gauges.readers.map(
-      (_, index) => new ReaderThread(this.#threadOptions("readers", index), this.#events),
-    );
   }
 
-  /** Resolves when the workspace threads and the reader threads have started. */
+  /** Resolves when the workspace threads have started. */
   async ready(): Promise<void> {
-    await Promise.all([...this.#writers, ...this.#readers].map(({ ready }) => ready));
+    await Promise.all(this.#writers.map(({ ready }) => ready));
   }
 
   perform(request: OperationRequest): Promise<Reply<Bytes>> {
@@ -200,7 +197,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   get load(): PoolLoad {
     const load: PoolLoad = { operations: 0, queries: 0, streams: 0, live: 0 };
     for (const writer of this.#writers) load.operations += writer.depth;
-    for (const reader of this.#readers) reader.addTo(load);
+    for (const reader of this.#readers) reader?.addTo(load);
     return load;
   }
 
@@ -236,7 +233,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   /** Tells the threads that only read to close a workspace, unless they use it. */
   #forget(workspaceId: string): void {
-    this.#reader(workspaceId).forget(workspaceId);
+    this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
     this.#screening.forget(workspaceId);
     this.#sinks?.forget(workspaceId);
   }
@@ -245,7 +242,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   change(options: ChangeableOptions): void {
     Object.assign(this.options, options);
     for (const writer of this.#writers) writer.change(options);
-    for (const reader of this.#readers) reader.change(options.site);
+    for (const reader of this.#readers) reader?.change(options.site);
   }
 
   /** Has the positions of sinks of a workspace stored. */
@@ -272,13 +269,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Ends live streams, and refuses new ones. Other operations can finish. */
   endLive(): void {
     this.#ending = true;
-    for (const reader of this.#readers) reader.endTails();
+    for (const reader of this.#readers) reader?.endTails();
   }
 
   /** Finishes all accepted operations, then closes every file and ends every thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
-    await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader.close())]);
+    await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader?.close())]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -319,7 +316,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   #reader(workspaceId: string): ReaderThread {
-    return this.#readers[this.#shard(workspaceId)] as ReaderThread;
+    const index = this.#shard(workspaceId);
+    this.#readers[index] ??= new ReaderThread(this.#threadOptions("readers", index), this.#events);
+    return this.#readers[index];
   }
 
   #backgroundOptions(): ThreadOptions {

@@ -48,11 +48,6 @@ export class ReaderThread {
     this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
-  /** Resolves when the thread has first started; rejects when it dies before that. */
-  get ready(): Promise<void> {
-    return this.#worker.ready;
-  }
-
   /** Adds this thread's running work to `load`. */
   addTo(load: ReaderLoad): void {
     load.queries += this.#queries.size;

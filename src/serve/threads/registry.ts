@@ -3,7 +3,7 @@
 import type { CompositeJob } from "../../core/writer/composite.ts";
 import { hasRow, isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
-import type { Composite, Inspection, Look, Operation, OperationsOf, Run } from "../../core/writer/operation.ts";
+import type { Composite, Inspection, Look, Lookup, Operation, OperationsOf, Run } from "../../core/writer/operation.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { sweepWorkspace } from "../../core/writer/sweep.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
@@ -14,7 +14,9 @@ import {
   type InspectionName,
   isComposite,
   isInspection,
+  isLookup,
   isSuspendable,
+  type LookupName,
   leavesNoTrace,
   type OperationName,
   whatGrows,
@@ -63,17 +65,21 @@ const COMPOSITES: { [C in CompositeName]: Composite<C> } = { "data.batch": batch
 /** An operation without the types of its input and of what it finds. */
 type AnyOperation = Operation<OperationName>;
 
-/** The operations that read and are not recorded. */
+/** The operations that read a few rows on the workspace's thread, and are not recorded. */
+const LOOKUPS: { [N in LookupName]: Lookup<N> } = {
+  "key.list": showKeys,
+  "key.find": showKeyOfDigest,
+  "member.find": showMember,
+  "member.list": showMembers,
+  "invitation.find": showInvitationOfDigest,
+  "invitation.list": showInvitations,
+};
+
+/** The operations that read on a reader thread, and are not recorded. */
 const INSPECTIONS: { [N in InspectionName]: Inspection<N> } = {
   "audit.seal": { look: showSeal },
   "audit.key": { look: showKey },
   "audit.consistency": { look: showConsistency },
-  "key.list": { look: showKeys },
-  "key.find": { look: showKeyOfDigest },
-  "member.find": { look: showMember },
-  "member.list": { look: showMembers },
-  "invitation.find": { look: showInvitationOfDigest },
-  "invitation.list": { look: showInvitations },
   "sink.list": { look: showSinks },
   "sink.read": { look: showSink },
   "tlog.checkpoint": { look: showSeal },
@@ -116,11 +122,19 @@ export async function sweep(
 export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
   const job = isComposite(request.name)
     ? compositeJobOf(request as OperationRequest<CompositeName>, found, limits)
-    : singleJobOf(recordedOperation(request.name), request, found, limits);
+    : isLookup(request.name)
+      ? lookupJobOf(request as OperationRequest<LookupName>)
+      : singleJobOf(recordedOperation(request.name), request, found, limits);
   if (hasRow(request.principal)) job.rightOf = request.principal;
   if (request.retry !== undefined) job.retry = request.retry;
   if (request.lookedAt !== undefined && !("parts" in job)) job.lookedAt = request.lookedAt;
   return job as N extends CompositeName ? CompositeJob : Job;
+}
+
+function lookupJobOf({ name, input, principal }: OperationRequest<LookupName>): Job {
+  const look: Lookup<never> = LOOKUPS[name];
+  const run: Job["run"] = async (tx, context) => ({ unrecorded: await look(tx, context, input as never) });
+  return { operation: name as string as EventName, principal, run };
 }
 
 function compositeJobOf(request: OperationRequest<CompositeName>, found: JsonValue = [], limits: Limits): CompositeJob {

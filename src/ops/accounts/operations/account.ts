@@ -11,8 +11,7 @@ import {
 } from "../../../core/rows/access/accounts.ts";
 import { findOpenLink } from "../../../core/rows/access/links.ts";
 import { listStoredSessions } from "../../../core/rows/access/sessions.ts";
-import { NothingChanged } from "../../../core/writer/job.ts";
-import { type Context, changedRows, done, type Run } from "../../../core/writer/operation.ts";
+import { type Context, changedRows, done, type Run, unchanged } from "../../../core/writer/operation.ts";
 import type { JsonObject } from "../../../json.ts";
 import { boundDigest, type Cells, ROW_TABLES, type RowTableName } from "../../../log/row-effects.ts";
 import type { CodeProof } from "../../../operation-facts.ts";
@@ -116,7 +115,7 @@ async function wayIn(reader: Reader, context: Context, way: Parameters<typeof cr
 
 export const renameAccount: Run<"account.rename"> = async (reader, context, { accountId, name }) => {
   const account = await requireAccount(reader, accountId);
-  if (account.name === name) throw new NothingChanged();
+  if (account.name === name) return unchanged();
   return changed("account.rename", context, { ...account, name });
 };
 

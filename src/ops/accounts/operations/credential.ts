@@ -10,8 +10,7 @@ import {
 } from "../../../core/rows/access/accounts.ts";
 import { listUnusedLinks } from "../../../core/rows/access/links.ts";
 import { listStoredSessions } from "../../../core/rows/access/sessions.ts";
-import { NothingChanged } from "../../../core/writer/job.ts";
-import { changedRows, done, type Run } from "../../../core/writer/operation.ts";
+import { changedRows, done, type Run, unchanged } from "../../../core/writer/operation.ts";
 import { showTime } from "../../../ids.ts";
 import { Problem } from "../../../problem.ts";
 import { makeLinkToken } from "../../directory/secret.ts";
@@ -62,7 +61,7 @@ export const removePasskey: Run<"account.remove_passkey"> = async (reader, conte
 export const linkIdentity: Run<"account.link_identity"> = async (reader, context, { accountId, issuer, subject }) => {
   await requireAccount(reader, accountId);
   const known = await findIdentity(reader, issuer, subject);
-  if (known?.accountId === accountId) throw new NothingChanged();
+  if (known?.accountId === accountId) return unchanged();
   if (known !== undefined || (await listIdentities(reader, accountId)).some((one) => one.issuer === issuer)) {
     throw new Problem("forbidden", "The account, or the identity, is linked already.");
   }
@@ -74,7 +73,7 @@ export const linkIdentity: Run<"account.link_identity"> = async (reader, context
 /** Ends the link of an account to an issuer, and the sessions that began with it. */
 export const unlinkIdentity: Run<"account.unlink_identity"> = async (reader, context, { accountId, issuer }) => {
   const own = (await listIdentities(reader, accountId)).find((one) => one.issuer === issuer);
-  if (own === undefined) throw new NothingChanged();
+  if (own === undefined) return unchanged();
   const sessions = await listStoredSessions(reader, accountId);
   const over = sessions.filter(({ issuerSession }) => issuerSession !== null).map(({ id }) => id);
   const details = { account_id: accountId, identity_id: own.id, issuer, sessions_ended: over };
@@ -83,7 +82,7 @@ export const unlinkIdentity: Run<"account.unlink_identity"> = async (reader, con
 
 /** Stores the operator's choice. */
 export const requireIssuer: Run<"account.require_issuer"> = async (reader, context, { only }) => {
-  if ((await chosenIssuerOnly(reader)) === only) throw new NothingChanged();
+  if ((await chosenIssuerOnly(reader)) === only) return unchanged();
   return changedRows("account.require_issuer", context, { only }, done(context));
 };
 
@@ -105,6 +104,6 @@ export const makeLink: Run<"account.link"> = async (reader, context, request) =>
 
 /** Ends a link that was not used. */
 export const endLink: Run<"account.unlink"> = async (reader, context, { linkId }) => {
-  if (!(await listUnusedLinks(reader)).some(({ id }) => id === linkId)) throw new NothingChanged();
+  if (!(await listUnusedLinks(reader)).some(({ id }) => id === linkId)) return unchanged();
   return changedRows("account.unlink", context, { link_id: linkId }, done(context));
 };

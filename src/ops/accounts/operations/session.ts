@@ -6,8 +6,7 @@ import {
   type StoredAccount,
 } from "../../../core/rows/access/accounts.ts";
 import { listStoredSessions, sessionEnd } from "../../../core/rows/access/sessions.ts";
-import { NothingChanged } from "../../../core/writer/job.ts";
-import { type Context, changedRows, type Run } from "../../../core/writer/operation.ts";
+import { type Context, changedRows, type Run, unchanged } from "../../../core/writer/operation.ts";
 import { showTime } from "../../../ids.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { SignIn, WhichSessions } from "../../../operation-facts.ts";
@@ -109,7 +108,7 @@ export const endSessions: Run<"account.end_sessions"> = async (reader, context, 
   const all = await listStoredSessions(reader, accountId);
   const sessions = all.filter((session) => isAmong(session, which)).map(({ id }) => id);
   const body = JSON.stringify({ ended: sessions.length, audit_id: context.auditId });
-  if (sessions.length === 0) throw new NothingChanged(JSON.stringify({ ended: 0, audit_id: null }));
+  if (sessions.length === 0) return unchanged(JSON.stringify({ ended: 0, audit_id: null }));
   const issuer = "issuer" in which ? { issuer: which.issuer } : {};
   const isOwn = context.principal.actor === accountId || context.principal.actor === "cli";
   return changedRows(
