@@ -17,6 +17,7 @@ export type FailureCode =
   | "destination_unusable"
   | "not_found"
   | "busy"
+  | "last_owner"
   | "engine_unavailable"
   | "outcome_unknown"
   | "evidence_unreadable"

@@ -206,7 +206,7 @@ export type OcsfActivity =
   | `datastore.${"read" | "update" | "query" | "write" | "create" | "delete" | "list"}`
   | `entity.${"create" | "read" | "update" | "delete" | "suspend" | "resume" | "other"}`
   | `group.${"add_user" | "remove_user"}`
-  | `account.${"create" | "change_password" | "reset_password" | "enable_factor" | "disable_factor" | "other"}`
+  | `account.${"create" | "change_password" | "reset_password" | "delete" | "enable_factor" | "disable_factor" | "other"}`
   | `authentication.${"logon" | "logoff"}`;
 
 /** The group of the dashboard's filters that an operation belongs to. */
@@ -246,10 +246,10 @@ interface Recorded {
   details: Readonly<Partial<Record<AuditResult, DetailsForm | readonly DetailsForm[]>>>;
   effect: EffectKind | "none";
   /**
-   * The members of the details that hold a key, or a prefix of keys. Erasing that key destroys the details of the
-   * event.
+   * The members of the details that hold a key, or a prefix of keys; `account` when they are about an account. Erasing that
+   * key, or that account, destroys the details of the event.
    */
-  erasedBy: readonly ("key" | "prefix")[];
+  erasedBy: readonly ("key" | "prefix" | "account")[];
   ocsf: OcsfActivity;
   group: DisplayGroup;
   /** What the actor did, for the dashboard: "wrote". */

@@ -311,6 +311,7 @@ const SINK_READ = { kind: "inspection", scopes: ["full", "auditor"], effect: "no
  */
 const ACCOUNT_CHANGE = {
   ...ROW_CHANGE,
+  erasedBy: ["account"],
   scopes: [],
   group: "accounts",
   needs: "nothing",
@@ -1462,8 +1463,27 @@ export const OPERATIONS = {
     tried: "end the link to the issuer",
     details: { ok: inInstallation({ ...OWNER, identity_id: id("idn"), issuer: TEXT, sessions_ended: SESSIONS }) },
   },
+  "account.erase": {
+    ...ACCOUNT_CHANGE,
+    erasedBy: [],
+    input: takes<{ accountId: string; proof: CodeProof | null }>(),
+    actors: "uc",
+    ocsf: "account.delete",
+    did: "erased an account",
+    tried: "erase an account",
+    details: {
+      ok: inInstallation({
+        ...OWNER,
+        operator: FLAG,
+        links: listOf(id("inv")),
+        events: COUNT,
+        erased: listOf(listOf(COUNT)),
+      }),
+    },
+  },
   "account.require_issuer": {
     ...ACCOUNT_CHANGE,
+    erasedBy: [],
     input: takes<{ only: boolean }>(),
     actors: "c",
     ocsf: "entity.update",
@@ -1680,6 +1700,9 @@ const ACTS: readonly string[] = ["policy.check", "policy.replay", "audit.receipt
 /** Reports whether a person who requests this operation only views something. */
 export const isLooking = (name: EventName): boolean =>
   SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
+
+/** The operations whose events name, in `erased`, the events whose details they destroyed. */
+export const ERASING = ["data.erase", "account.erase"] as const satisfies readonly EventName[];
 
 /** Returns the recorded operations that have one of these effects. */
 export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] {

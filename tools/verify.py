@@ -173,6 +173,7 @@ installation.heads | s | ok | i | {count: count, root: hash}
 installation.delete_workspace | c | ok | i | {for_workspace_id: ws_, size: some, head: hash, seal: text}
 account.link_identity | u | ok | i | {account_id: usr_, identity_id: idn_, identity_digest: hash, issuer: text}
 account.unlink_identity | uc | ok | i | {account_id: usr_, identity_id: idn_, issuer: text, sessions_ended: [ses_]}
+account.erase | uc | ok | i | {account_id: usr_, operator: flag, links: [inv_], events: count, erased: [[count]]}
 account.require_issuer | c | ok | i | {only: flag}
 account.link | cs | ok | i | {link_id: inv_, link_digest: hash, kind: "setup" or "reset", account_id: usr_ or null, second_factor_ends: flag, expires_at: time}
 account.unlink | cs | ok | i | {link_id: inv_}
@@ -180,7 +181,11 @@ account.unlink | cs | ok | i | {link_id: inv_}
 
 
 # Operations whose details an erasure can destroy; those of all others are always there.
-ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.write"}
+ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.write",
+            "account.create", "account.sign_in", "account.end_sessions", "account.change_password", "account.rename", "account.reset_password",
+            "account.begin_totp", "account.confirm_totp", "account.disable_totp", "account.add_passkey", "account.remove_passkey",
+            "account.renew_codes", "account.link_identity", "account.unlink_identity", "account.link", "account.unlink"}
+ERASING = {("data.erase", "ok"), ("account.erase", "ok")}
 
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
@@ -1076,7 +1081,7 @@ class Log:
         self.note_epoch(event, details_text)
         if details_text is None:
             self.blanks.append(seq)
-        elif (event["operation"], event["result"]) == ("data.erase", "ok") and not self.is_newer:
+        elif (event["operation"], event["result"]) in ERASING and not self.is_newer:
             self.erasures.append((seq, load_json(details_text)))
             check_erasure(*self.erasures[-1])
         if seq > 0 and announces(event):
@@ -1702,7 +1707,7 @@ def take_erasures(header, erasures, log, last, own, keys):
         try:
             event, value = Log(False).read(*stored(one["event"]))
             details = one["event"]["details"]
-            good = (event["operation"], event["result"]) == ("data.erase", "ok") and log.hashes and event["seq"] > last
+            good = (event["operation"], event["result"]) in ERASING and log.hashes and event["seq"] > last
             good = good and event["workspace_id"] == header["workspace_id"] and header["agent_id"] in (None, event["agent_id"])
             require(good, "export_window", "an erasure is not one of this log after the last event")
             check_erasure(event["seq"], details)
@@ -2660,7 +2665,7 @@ ROW_OPERATIONS = {"workspace.create", "workspace.change", "member.invite", "memb
                   "key.create", "key.rotate", "key.change", "key.revoke", "sink.create", "sink.change", "sink.rotate", "sink.remove",
                   "installation.add_workspace", "installation.delete_workspace", "account.create", "account.sign_in", "account.end_sessions",
                   "account.reset_password", "account.add_passkey", "account.remove_passkey", "account.link_identity", "account.unlink_identity",
-                  "account.require_issuer", "account.link", "account.unlink", *OWN_ACCOUNT}
+                  "account.erase", "account.require_issuer", "account.link", "account.unlink", *OWN_ACCOUNT}
 
 
 def typed_columns(names):
@@ -2741,6 +2746,11 @@ def account_changes(event, said):
         yield "links", link, "add", row | {"created_seq": seq, "ended_seq": None, "used_by": None}, {}
     elif operation == "account.unlink":
         yield "links", link, "set", {"ended_seq": seq}, {}
+    elif operation == "account.erase":
+        if said["operator"]:
+            yield "members", account, "remove", {}, {}
+        for one in said["links"]:
+            yield "links", one, "remove", {}, {}
     elif operation == "account.require_issuer":
         yield "workspace", event["workspace_id"], "set", {"issuer_only": int(said["only"])}, {}
     elif operation == "account.reset_password":
@@ -2769,13 +2779,13 @@ def account_changes(event, said):
 
 def may_change(event, said, table, columns, row):
     """Whether an event may change a row so, as the events before it left it."""
-    if table == "members":  # who has the role that the event says
+    if table == "members" and event["operation"] != "account.erase":  # who has the role that the event says
         return row["role"] == said["role_before" if event["operation"] == "member.change" else "role"]
     if table in OF_ACCOUNT:
         return row["account_id"] == said["account_id"]
     if table == "workspaces":
         return row["deleted_seq"] is None
-    if table not in ("keys", "invitations", "links"):
+    if table not in ("keys", "invitations", "links") or event["operation"] == "account.erase":
         return True
     in_force = row["expires_at"] is None or row["expires_at"] > moment(event["timestamp"])
     if table == "invitations":  # the new member gets its role, before it expires
@@ -2797,12 +2807,16 @@ def is_cell(columns, name, value):
 
 def stated_rows(log):
     """The rows that the events leave, by table and key: (columns, digest, the last event). And whether some are unknown."""
-    rows, unknown = {table: {} for table in ROW_TABLES}, False
+    rows, unknown, blanks, erased = {table: {} for table in ROW_TABLES}, False, [], []
     for event, said in log.stating:
         seq = event["seq"]
+        if said is None and event["operation"] in ERASABLE:  # of an account that was erased: its rows went with the details
+            blanks += [seq] if seq < log.pruned else []  # check_blanks looks at the others
+            continue
         if said is None:
             unknown = True
             continue
+        erased += check_erasure(seq, said) if event["operation"] == "account.erase" else []
         for table, key, kind, columns, given in row_changes(event, said):
             _, names, named, _ = ROW_TABLES[table]
             digest, own, types = given.get(named), rows[table], typed_columns(names)
@@ -2817,6 +2831,8 @@ def stated_rows(log):
             elif kind == "add" or key in own:
                 before, known, _ = own.get(key, ({}, None, 0))
                 own[key] = before | columns, digest or known, seq
+    gone = [seq for seq in blanks if not any(first <= seq <= end for first, end in erased)]
+    require(not gone, "details_missing", f"details are gone, and no erasure names the events: seq {gone[:5]}", gone[0] if gone else None)
     return rows, unknown
 
 

@@ -29,6 +29,10 @@ export async function endSessionsAndLinks(
 export async function applyToAccounts(reader: Connection, perform: Perform, losses: Losses): Promise<void> {
   const isLost = (accountId: string, id: string) => losses.factors.has(accountId) || losses.passkeys.has(id);
   for (const { id: accountId } of await listAccounts(reader)) {
+    if (losses.accounts.has(accountId)) {
+      await perform("account.erase", { accountId, proof: null });
+      continue;
+    }
     if (losses.passwords.has(accountId)) {
       await perform("account.change_password", { accountId, from: null, password: NO_PASSWORD, keep: null });
     }

@@ -26,6 +26,8 @@ export class Losses {
   readonly suspended = new Set<string>();
   /** Whether members need a second factor since. */
   needsSecondFactor = false;
+  /** Accounts that were erased. */
+  readonly accounts = new Set<string>();
   /** Accounts whose password was changed. */
   readonly passwords = new Set<string>();
   /** Passkeys that were removed. */
@@ -63,6 +65,7 @@ const STATED: Readonly<Record<string, (losses: Losses, details: JsonObject, even
   },
   "agent.suspend": ({ suspended }, _, { agent_id }) => agent_id !== null && suspended.add(agent_id),
   "agent.resume": ({ suspended }, _, { agent_id }) => agent_id !== null && suspended.delete(agent_id),
+  "account.erase": ({ accounts }, { account_id }) => accounts.add(String(account_id)),
   "account.change_password": ({ passwords }, { account_id }) => passwords.add(String(account_id)),
   "account.reset_password": ({ passwords, factors }, { account_id, second_factor_ended }) => {
     passwords.add(String(account_id));

@@ -50,8 +50,11 @@ export interface EffectFacts {
   prune: { beforeSeq: number; events: number };
   /** The stored heads of workspaces are replaced (core/heads). The number of all of them, and their root, hex. */
   heads: { count: number; root: string };
-  /** `rowChanges` (row-effects.ts) says which rows. */
-  rows: Record<never, never>;
+  /**
+   * `rowChanges` (row-effects.ts) says which rows. `erased`: the positions of the events whose details went with an account,
+   * ascending.
+   */
+  rows: { erased: readonly SeqRange[] };
 }
 
 /** Positions in the log, from the first to the last. */
@@ -112,7 +115,8 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
   heads: ({ count, root }) => (isCount(count) && isText(root) ? { count, root } : null),
-  rows: () => ({}),
+  rows: ({ events, erased }) =>
+    erased === undefined ? { erased: [] } : isCount(events) && isRangesOf(erased, events) ? { erased } : null,
 };
 
 function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {

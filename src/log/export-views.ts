@@ -37,6 +37,7 @@ const OCSF_CLASSES = {
       create: 1,
       change_password: 3,
       reset_password: 4,
+      delete: 6,
       enable_factor: 10,
       disable_factor: 11,
       other: OCSF_OTHER,

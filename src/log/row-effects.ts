@@ -244,6 +244,11 @@ const STATED: { readonly [N in RowsOperation]: Stated } = {
     ...ended("identities", [details.identity_id ?? null], details.account_id),
     ...ended("sessions", details.sessions_ended, details.account_id),
   ],
+  // The events that made the account's other rows have no details any more.
+  "account.erase": ({ account_id: id, operator, links }) => [
+    ...(operator === true ? [change("members", id, "remove", {})] : []),
+    ...(Array.isArray(links) ? links.map((link) => change("links", link, "remove", {})) : [null]),
+  ],
   "account.require_issuer": ({ only }, { workspace_id }) => [
     change("workspace", workspace_id, "set", { issuer_only: flagOf(only) }),
   ],

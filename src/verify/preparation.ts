@@ -98,7 +98,7 @@ export async function beginCheck(
   const begin = (replay: Replay, taken: Histories) => beginWithKept(reader, replay, taken);
   const census = listed ? new Census(histories, maxKeys, begin) : new Census(histories, maxKeys);
   const keys = new KeyCheck();
-  const rows = new StatedRows((...problem) => verifier.report(...problem));
+  const rows = new StatedRows((...problem) => verifier.report(...problem), before);
   const heads = new StatedHeads((...problem) => verifier.report(...problem));
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
   const raisedAt = "agentId" in scope ? await findRaise(reader) : null;

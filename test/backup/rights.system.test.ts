@@ -76,12 +76,13 @@ async function lostSince() {
     const session = await signedIn(parts, people.stays);
     const asked = { kind: "reset", accountId: people.stays, endsSecondFactor: true } as const;
     const { token: link } = await operator.changeAccount("account.link", asked);
-    return { workspaceId, people, keys, unknown, open, passkeys, session, link: String(link) };
+    const erased = await addAccount(parts, "erased");
+    return { erased, workspaceId, people, keys, unknown, open, passkeys, session, link: String(link) };
   });
   await filesReleased(source.root);
   const destination = home.join("backups");
   const { path } = await makeBackup({ source, destination, keep: null, clock: systemClock });
-  const { workspaceId, people, keys, passkeys } = made;
+  const { workspaceId, people, keys, passkeys, erased } = made;
   await withParts(source, async (parts) => {
     const operator = new Administration(parts, source);
     await operator.revokeKey(keys.revoked);
@@ -95,6 +96,7 @@ async function lostSince() {
     const password = { accountId, from: null, password: "another hash", keep: null };
     await parts.workspaces.change(asAccount(parts, accountId), "account.change_password", password);
     await removePasskey(parts, people.leaver, passkeys.removed);
+    await operator.changeAccount("account.erase", { accountId: erased, proof: null });
   });
   await filesReleased(source.root);
   return { source, path, ...made };
@@ -207,6 +209,19 @@ test("with the directory that is replaced, what was lost since is lost again", a
   const directory = await restored({ later: [source.root], otherwise: null });
   expect(await rightsIn(directory)).toEqual(WITHOUT_LOSSES);
   await expectVerified(directory);
+});
+
+test("an account that was erased since is erased again", async () => {
+  const { source, erased } = await lost();
+  for (const [later, isThere] of [
+    [[], true],
+    [[source.root], false],
+  ] as const) {
+    const directory = await restored({ later, otherwise: "kept" });
+    const accounts = await withParts(directory, ({ installation }) => listAccounts(installation.connection));
+    expect(accounts.some(({ id }) => id === erased)).toBe(isThere);
+    await expectVerified(directory);
+  }
 });
 
 test.each(["json", "ndjson"])("an export in %s settles its log, and the flag the others", async (format) => {

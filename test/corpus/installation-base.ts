@@ -147,6 +147,7 @@ export async function fillInstallation(parts: AccountParts, directory: DataDirec
   const passkeys = await makePasskeys(parts, accounts, people);
   await accounts.makeLinks();
   await accounts.endedBySystem(people);
+  await accounts.makeErased();
   const { id } = await accounts.signIn(people.removed);
   await withWriter(directory, sealKeySource(directory, null), installation, (writer) =>
     writer.derive((connection) =>
@@ -267,6 +268,19 @@ export class Accounts {
     const digest = await this.#linkOf({ kind: "reset", accountId, endsSecondFactor: true });
     await this.by(accountId, "account.reset_password", { digest, password: "$argon2id$", address: ADDRESS });
     await this.#linkOf({ kind: "reset", accountId, endsSecondFactor: false });
+  }
+
+  /** Makes an account with everything, and erases it. */
+  async makeErased(): Promise<void> {
+    const accountId = await this.make("erased");
+    await this.addFactor(accountId);
+    await makePasskey(this.parts, accountId);
+    await this.by(accountId, "account.link_identity", { accountId, issuer: ISSUER, subject: "s-erased" });
+    await this.reset(accountId);
+    const { body } = await this.byOperator("account.link", { kind: "reset", accountId, endsSecondFactor: false });
+    await this.byOperator("account.unlink", { linkId: String(body.id) });
+    await setOperator(this.parts, accountId, true);
+    await this.byOperator("account.erase", { accountId, proof: null });
   }
 
   /** What the daemon records by itself: an issuer ends sessions, and a sign-in fails. */

@@ -51,7 +51,10 @@ async function create(id: string, url: string): Promise<void> {
 
 async function found(): Promise<string[]> {
   const problems: string[] = [];
-  const rows = new StatedRows((code, _agent, seq, _message, row) => problems.push(`${code} ${seq} ${row?.key ?? ""}`));
+  const rows = new StatedRows(
+    (code, _agent, seq, _message, row) => problems.push(`${code} ${seq} ${row?.key ?? ""}`),
+    0,
+  );
   for (const [event, details] of log) rows.add(event, details);
   await rows.compare(connection);
   return problems;

@@ -1,11 +1,12 @@
-/** `governd account link`, `governd account list`, `governd account operator` and `governd account oidc`. */
+/** `governd account link`, `list`, `operator`, `erase` and `oidc`. */
 import { type Command, Option } from "commander";
 import { findAccountByEmail, listAccounts, type StoredAccount } from "../../core/rows/access/accounts.ts";
-import { findMember } from "../../core/rows/access/members.ts";
+import { findMember, hasOtherOwner } from "../../core/rows/access/members.ts";
 import { Failure } from "../../failure.ts";
 import { type NewLink, ROLES, type Role } from "../../operation-facts.ts";
 import { normaliseEmail } from "../../ops/accounts/emails.ts";
 import { LINK_LIFETIME_DAYS } from "../../ops/accounts/operations/credential.ts";
+import { listDirectory } from "../../ops/directory/directory.ts";
 import { linkUrl, publicBase } from "../../serve/daemon/link-url.ts";
 import { changeAccess } from "../access.ts";
 import {
@@ -46,6 +47,12 @@ export function addAccountCommands(program: Command, session: Session): void {
     .requiredOption("--email <address>", "the account")
     .option("--end", "it is no longer an operator")
     .action((options: { email: string; end?: boolean }) => changeOperator(session, options));
+  const erase = account
+    .command("erase")
+    .description("erase an account for good, with its addresses in the log: without --yes, says what would be lost")
+    .requiredOption("--email <address>", "the account")
+    .option("--yes", "erase it")
+    .action((options: EraseOptions) => eraseAccount(session, options));
   const oidc = account
     .command("oidc")
     .description("choose whether people sign in by the issuer only, whatever the setting oidc_only says")
@@ -57,6 +64,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .action((options: { only: "on" | "off" }) => requireIssuer(session, options));
   addCommonOptions(oidc, [...STORED, "hostnames", "seal_key"]);
   addCommonOptions(link, [...STORED, "listen", "hostnames", "tls", "seal_key"]);
+  addCommonOptions(erase, [...STORED, "hostnames", "seal_key"]);
   addCommonOptions(operator, [...STORED, "hostnames", "seal_key"]);
   addCommonOptions(list, [...STORED]);
 }
@@ -145,6 +153,55 @@ async function setOperator(
     ? await changeAccess(session, options, logId, "member.join", { accountId, role: "auditor" })
     : await changeAccess(session, options, logId, "member.remove", { accountId });
   return bodyOf<{ audit_id: string | null }>(reply).audit_id;
+}
+
+interface EraseOptions {
+  email: string;
+  yes?: boolean;
+}
+
+/** Ends the account's memberships, then erases it. A crash on the way leaves an account that can be erased again. */
+async function eraseAccount(session: Session, options: EraseOptions): Promise<void> {
+  const log = await installationOf(session, options);
+  const account = await requireAccount(options, log, options.email);
+  const { id: accountId } = account;
+  const workspaces = await workspacesOf(options, accountId);
+  const alone = workspaces.filter(({ isLastOwner }) => isLastOwner).map(({ id }) => id);
+  if (alone.length > 0) {
+    throw new Failure(
+      "last_owner",
+      `The account is the only owner of ${alone.join(", ")}. Invite another owner with \`governd account link --workspace\`, or delete the workspace. Nothing was changed.`,
+    );
+  }
+  const ids = workspaces.map(({ id }) => id);
+  if (options.yes !== true) {
+    return await session.print({ account_id: accountId, workspaces: ids, erased: false }, [
+      `Would erase ${accountId} (${account.email}) for good: its name and addresses, its factors and sessions, and the details of its events.`,
+      `It would leave ${ids.length} workspaces. Events, API keys and workspaces stay, and so do backups, exports and what sinks have received.`,
+      "To erase it, add --yes.",
+    ]);
+  }
+  for (const id of ids) await changeAccess(session, options, id, "member.remove", { accountId });
+  const reply = await changeAccess(session, options, log, "account.erase", { accountId, proof: null });
+  const { events, audit_id: auditId } = bodyOf<{ events: number; audit_id: string }>(reply);
+  await session.print({ account_id: accountId, workspaces: ids, erased: true, events, audit_id: auditId }, [
+    `Erased ${accountId} and the details of its ${events} events. It has left ${ids.length} workspaces.`,
+  ]);
+}
+
+/** Returns the workspaces that an account belongs to, and whether it is the only owner. */
+async function workspacesOf(options: object, accountId: string) {
+  const { directory } = dataDirectoryOf(options);
+  const found: { id: string; isLastOwner: boolean }[] = [];
+  const ids = await consultInstallation(options, async (log) => listDirectory(log, accountId), []);
+  for (const id of ids) {
+    const member = await readWorkspace(directory, id, async (reader) => {
+      const { role } = (await findMember(reader, accountId)) ?? { role: null };
+      return role && { isLastOwner: role === "owner" && !(await hasOtherOwner(reader, accountId)) };
+    });
+    if (member) found.push({ id, ...member });
+  }
+  return found;
 }
 
 async function requireIssuer(session: Session, options: { only: "on" | "off" }): Promise<void> {

@@ -18,6 +18,7 @@ import type { Freshness } from "../../screen/retention.ts";
 import { workspacePoliciesOf } from "../../screen/workspace-policies.ts";
 import { after, type MaybePromise, type Transaction } from "../../store/transaction.ts";
 import { type HeadChanges, storeHeads } from "../heads/stored.ts";
+import { eraseAccount } from "./access/account-erasure.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
@@ -37,7 +38,8 @@ interface Contents {
   /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
   heads: { changes: HeadChanges };
-  rows: { changes: readonly RowChange[]; contents: BoundContents };
+  /** `account`: the account that is erased; null for every other change. */
+  rows: { changes: readonly RowChange[]; contents: BoundContents; account: string | null };
 }
 
 /** The bound columns of the row of a table that an event changes, with their salt. */
@@ -133,6 +135,7 @@ async function applyOther(
       return undefined;
     case "rows":
       await applyRows(tx, effect.changes, effect.contents);
+      if (effect.account !== null) await eraseAccount(tx, effect.account, effect.erased);
       return undefined;
   }
 }

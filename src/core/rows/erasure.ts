@@ -55,6 +55,11 @@ async function positionsAbout(
     const rows = await reader.all<[number]>(`SELECT seq FROM events WHERE ${condition}`, parameters);
     for (const [seq] of rows) seqs.push(seq);
   }
+  return rangesOf(seqs);
+}
+
+/** Returns positions as ranges, ascending and not adjacent. */
+export function rangesOf(seqs: number[]): SeqRange[] {
   const ranges: [from: number, to: number][] = [];
   for (const seq of seqs.sort((a, b) => a - b)) {
     const last = ranges.at(-1);

@@ -5,6 +5,7 @@
 import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
+import { rowTables } from "../../log/row-effects.ts";
 import { VIEW } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import { TooMuchWork } from "../../screen/patterns/work.ts";
@@ -12,7 +13,7 @@ import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
 import type { Connection } from "../../store/connection.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import type { AgentChange, AgentState } from "../rows/agents.ts";
-import { applyEffect } from "../rows/apply.ts";
+import { applyEffect, type Effect } from "../rows/apply.ts";
 import type { StoredSeal } from "../rows/seals.ts";
 import { rootSoFar } from "../rows/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
@@ -172,10 +173,17 @@ export class Recorder {
       this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
       const { effect } = outcome;
       if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
-      if (effect.kind === "rows") this.log.noteRows(effect.changes.map(({ table }) => table));
+      if (effect.kind === "rows") this.#noteRows(effect);
       const reply = replyOf(context, outcome);
       return outcome.sealed === true ? this.#sealBefore(context.seq + 1).then(() => reply) : reply;
     });
+  }
+
+  #noteRows({ changes, account }: Extract<Effect, { kind: "rows" }>): void {
+    this.log.noteRows(changes.map(({ table }) => table));
+    if (account === null) return;
+    this.log.noteRows(rowTables.map(([table]) => table));
+    this.log.toScrub = true;
   }
 
   /**

@@ -12,6 +12,7 @@ export const accountOperations: OperationsOf<"account"> = {
   "account.create": { run: account.createAccount },
   "account.disable_totp": { run: account.disableTotp },
   "account.end_sessions": { run: session.endSessions },
+  "account.erase": { run: account.eraseAccount },
   "account.link": { run: credential.makeLink },
   "account.link_identity": { run: credential.linkIdentity },
   "account.remove_passkey": { run: credential.removePasskey },

@@ -3,12 +3,12 @@
  * names the positions whose details it erased; details that are missing elsewhere were removed in another way.
  */
 import type { JsonObject } from "../../json.ts";
-import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts";
+import { recordedEffect, type SeqRange } from "../../log/effects.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { isSalt, saltedDigest } from "../../log/hash.ts";
 import { parseCanonicalObject } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
-import { eventFacts } from "../../operations.ts";
+import { ERASING, eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
 
 /** Whether the details and the salt are both missing. */
@@ -99,12 +99,12 @@ export const isErasable = (operation: string): boolean => (eventFacts(operation)
 
 /** Whether an event is an erasure. */
 export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
-  effectKind(operation, result) === "erase";
+  result === "ok" && ERASING.some((name) => name === operation);
 
 /** Returns the erasure that an event records; null when its details do not have the form of an erasure. */
 function erasureOf(event: AuditEventBody, details: JsonObject): Erasure | null {
   const effect = recordedEffect(event, details);
-  if (effect.kind !== "erase") return null;
+  if (!("erased" in effect)) return null;
   const { erased: named } = effect;
   const { seq, agent_id: agentId } = event;
   return (named.at(-1)?.[1] ?? -1) < seq ? { seq, agentId, named } : null;

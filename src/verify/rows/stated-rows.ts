@@ -1,6 +1,7 @@
 /** Compares the rows that events state ({@link ROW_TABLES}) with those that are stored. */
 
 import type { JsonObject } from "../../json.ts";
+import { recordedEffect, type SeqRange } from "../../log/effects.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import {
   boundDigest,
@@ -15,6 +16,7 @@ import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { RowForm } from "../columns.ts";
+import { isErasable } from "../events/details.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 
 const ROWS_AT_ONCE = 500;
@@ -29,15 +31,26 @@ interface StatedRow {
 
 export class StatedRows {
   readonly #tables = new Map<RowTableName, Map<string, StatedRow>>(rowTables.map(([table]) => [table, new Map()]));
-  /** Events of which it is not known what they changed, since their details are gone. */
+  /** Events of which it is not known what they changed. */
   readonly #unknown: number[] = [];
+  /** Events without details before {@link before}, and the positions whose details went with accounts. */
+  readonly #blanks: number[] = [];
+  readonly #erased: SeqRange[] = [];
 
-  constructor(private readonly report: LogVerifier["report"]) {}
+  /** @param before the position up to which the log is pruned; from it on, `Blanks` compares details with erasures */
+  constructor(
+    private readonly report: LogVerifier["report"],
+    private readonly before: number,
+  ) {}
 
   /** Applies an event with the effect `rows`, in the order of the log. `details` is null when they are erased or not genuine. */
   add(event: AuditEventBody, details: JsonObject | null): void {
     const { seq } = event;
+    // Of an account that was erased: its rows went with the details.
+    if (details === null && isErasable(event.operation)) return void (seq < this.before && this.#blanks.push(seq));
     if (details === null) return void this.#unknown.push(seq);
+    const effect = recordedEffect(event, details);
+    if (effect.kind === "rows") this.#erased.push(...effect.erased);
     const changes = rowChanges(event, details);
     if (changes === null) {
       this.#unknown.push(seq);
@@ -64,6 +77,9 @@ export class StatedRows {
 
   /** Compares every row, after the last event. */
   async compare(reader: Reader): Promise<void> {
+    for (const seq of this.#blanks.filter((blank) => !this.#erased.some(([a, b]) => a <= blank && blank <= b))) {
+      this.report("details_missing", null, seq, "the details are gone, and no erasure names this event");
+    }
     for (const [table, facts] of rowTables) await this.#compareTable(reader, table, facts);
   }
 

@@ -1,4 +1,6 @@
 /** The operations on accounts: making them, their names, passwords, authenticators and recovery codes. */
+
+import { eventsOfAccount, linksUsedBy } from "../../../core/rows/access/account-erasure.ts";
 import {
   findAccount,
   findAccountByEmail,
@@ -10,6 +12,7 @@ import {
   type StoredAccount,
 } from "../../../core/rows/access/accounts.ts";
 import { findOpenLink } from "../../../core/rows/access/links.ts";
+import { findMember } from "../../../core/rows/access/members.ts";
 import { listStoredSessions } from "../../../core/rows/access/sessions.ts";
 import { type Context, changedRows, done, type Run, unchanged } from "../../../core/writer/operation.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -151,6 +154,19 @@ export const resetPassword: Run<"account.reset_password"> = async (reader, conte
       ...address,
     },
   );
+};
+
+/** Erases an account. A second factor proves that its owner wants it; the operator needs none. */
+export const eraseAccount: Run<"account.erase"> = async (reader, context, { accountId, proof }) => {
+  const account = await requireAccount(reader, accountId);
+  if (proof !== null) withProof(account, proof);
+  const erased = await eventsOfAccount(reader, accountId, context.pause);
+  const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  const operator = (await findMember(reader, accountId)) !== undefined;
+  const links = await linksUsedBy(reader, accountId);
+  const details = { account_id: accountId, operator, links, events, erased: erased.map((range) => [...range]) };
+  const body = JSON.stringify({ account_id: accountId, events, audit_id: context.auditId });
+  return changedRows("account.erase", context, details, body, { account: accountId, erased });
 };
 
 const NO_TOTP = { totpSecret: null, totpSince: null, totpStep: 0 } as const;

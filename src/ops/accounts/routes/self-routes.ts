@@ -1,11 +1,13 @@
 /** The routes for the account that is signed in. */
 
+import { Type as t } from "@sinclair/typebox";
 import { route } from "../../../api/route.ts";
 import { clearSession } from "../../../api/session.ts";
 import { Count, listWithoutPages, object } from "../../../api/shapes.ts";
 import { findAccount, type StoredAccount } from "../../../core/rows/access/accounts.ts";
 import { listSessions } from "../../../core/rows/access/sessions.ts";
 import { Problem } from "../../../problem.ts";
+import { eraseOwnAccount } from "../erase.ts";
 import { acceptInvitation } from "../membership.ts";
 import type { AccountParts } from "../parts.ts";
 import { beginSecondFactor, confirmSecondFactor, endSecondFactor, renewRecoveryCodes } from "../second-factor.ts";
@@ -46,6 +48,28 @@ export const selfRoutes = [
     async run({ body, signedIn }, { parts }) {
       const { auditId } = await rename(parts, signedIn.accountId, body.name);
       return { body: await showAccount(parts, await accountOf(parts, signedIn)), auditId };
+    },
+  }),
+
+  route({
+    by: "session",
+    name: "erase",
+    at: "DELETE /account",
+    body: object({ password: t.Optional(schema.Password), code: t.Optional(schema.Code) }),
+    bodyOptional: true,
+    summary: "Erase the account",
+    description:
+      "For good, with the password and a code of the second factor. The account leaves its workspaces; its name, addresses, factors and sessions are removed, and the details of its events. Events, API keys and workspaces stay.",
+    recordedAs: ["account.erase", "member.remove"],
+    response: { description: "Done.", sends: ["Set-Cookie"] },
+    problems: ["password_wrong", "second_factor_missing", "second_factor_failed", "last_owner"],
+    async run({ body, signedIn }, { parts }) {
+      const account = await accountOf(parts, signedIn);
+      const { auditId } = await eraseOwnAccount(parts, signedIn.session, account, {
+        password: body.password,
+        code: body.code,
+      });
+      return { cookies: [clearSession()], auditId };
     },
   }),
 
