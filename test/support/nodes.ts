@@ -1,6 +1,7 @@
 /** Nodes on one libSQL server, each a process with its own data directory. The network to the server can fail. */
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Failure } from "../../src/failure.ts";
 import { type RunningDaemon, type RunOptions, startGovernd } from "../cli/governd-process.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { administer } from "./administration.ts";
@@ -95,7 +96,9 @@ export class Nodes implements AsyncDisposable {
     const { dataDir } = this.nodes[0] as Node;
     const { url, token: authToken, adminUrl, adminToken } = this.server;
     noteServer(dataDir, { url, authToken, adminUrl, adminToken, replicaUrls: [] });
-    const { workspace, apiKey } = await administer(dataDir, (administration) => administration.createWorkspace(name));
+    const { workspace, apiKey } = await untilNotBusy(() =>
+      administer(dataDir, (administration) => administration.createWorkspace(name)),
+    );
     return { id: workspace.id, apiKey };
   }
 
@@ -109,6 +112,18 @@ export class Nodes implements AsyncDisposable {
     await this.network[Symbol.asyncDispose]();
     await this.server[Symbol.asyncDispose]();
     this.directory[Symbol.dispose]();
+  }
+}
+
+/** Does what a busy server refused again, as its message says. */
+async function untilNotBusy<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "busy") throw error;
+      await Bun.sleep(100);
+    }
   }
 }
 
