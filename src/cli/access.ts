@@ -11,11 +11,12 @@ import { Installation } from "../ops/directory/installation.ts";
 import { fileJournal, withWriter } from "../ops/directory/journal.ts";
 import { keyOperations } from "../ops/keys/operations.ts";
 import { memberOperations } from "../ops/members/operations.ts";
+import { workloadOperations } from "../ops/workloads/operations.ts";
 import { dataDirectoryOf, performSealed, requireLog } from "./data-directory.ts";
 import type { Session } from "./session.ts";
 
 /** A registry of all operations would load screening, which these commands start without. */
-const OPERATIONS = { ...accountOperations, ...keyOperations, ...memberOperations };
+const OPERATIONS = { ...accountOperations, ...keyOperations, ...memberOperations, ...workloadOperations };
 
 /** Performs an operation in a workspace, or in the log of the installation. A running daemon forgets what it has cached. */
 export async function changeAccess<N extends AccessChange>(

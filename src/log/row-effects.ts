@@ -65,6 +65,11 @@ export const ROW_TABLES = {
       used_by: "text?",
     },
   },
+  workloads: {
+    key: "id",
+    columns: { added_seq: "integer" },
+    bound: { digest: "workload_digest", columns: { issuer: "text", subject: "text" } },
+  },
   workspace: { key: "id", columns: { second_factor_since: "integer?", issuer_only: "integer?" } },
   workspaces: {
     key: "id",
@@ -275,6 +280,7 @@ const STATED: { readonly [N in RowsOperation]: Stated } = {
     ofMember(id, "set", role_before, { role, role_seq: seq }),
   ],
   "member.remove": ({ account_id: id, role }) => [ofMember(id, "remove", role, {})],
+  "workload.add": (details, { seq }) => [change("workloads", details.workload_id, "add", { added_seq: seq }, details)],
   "key.create": (details, event) => [newKey(details, event)],
   "key.rotate": (details, event) => [
     ofKey(details.replaces, event, { expires_at: timeOf(details.replaced_expires_at), replaced_by: details.key_id }),

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { JWTPayload } from "jose";
 import type { WorkloadRule } from "../../src/oidc/workload-rules.ts";
-import { workloadId } from "../../src/ops/directory/workloads.ts";
 import type { Settings } from "../../src/settings/definitions.ts";
 import { eventually } from "../eventually.ts";
 import { GENERATIONS } from "../mcp/clients.ts";
@@ -77,8 +76,13 @@ describe("a token of the issuer", () => {
     const written = await write(await issuer.token(CI));
     expect(written.status).toBe(200);
     expect((await write(await issuer.token({ ...CI, iat: 1 }), "deploy")).status).toBe(200);
-    const actor = workloadId(issuer.url, "repo:acme/app");
-    const events = one.view.eventsAfter(head);
+    const [added, ...events] = one.view.eventsAfter(head);
+    const actor = added?.details?.workload_id as string;
+    expect(actor).toMatch(/^wid_/);
+    expect(added).toMatchObject({
+      operation: "workload.add",
+      details: { workload_id: actor, workload_digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
     const workload = { issuer: issuer.url, subject: "repo:acme/app" };
     expect(events.map(({ operation, details }) => [operation, details?.workload])).toEqual([
       ["data.write", workload],
@@ -127,10 +131,23 @@ describe("a token of the issuer", () => {
       const body = { type: "webhook", url: "https://siem.example.org/in", enabled: false };
       const made = await send(await issuer.token(OPS), { path: "/v1/sinks", body });
       expect(made.status).toBe(201);
-      expect(made.json.created_by).toBe(workloadId(issuer.url, "ops"));
-      const [event] = two.view.eventsAfter(head);
+      const [added, event] = two.view.eventsAfter(head);
+      expect(made.json.created_by).toBe(added?.details?.workload_id as string);
       expect(event?.details?.workload).toEqual({ issuer: issuer.url, subject: "ops" });
     });
+  });
+
+  test("has an id of its own in each workspace, and keeps it", async () => {
+    const admin = await issuer.token({ ...CI, sub: "repo:acme/admin" });
+    const idIn = async ({ id, view }: TestWorkspace) => {
+      const sent = { path: "/v1/agents", headers: { "X-Workspace-Id": id } };
+      expect((await send(admin, sent)).status).toBe(id === two.id ? 200 : 403);
+      const sql = "SELECT id FROM workloads WHERE issuer = ? AND subject = ?";
+      return view.connection.value<string>(sql, [issuer.url, "repo:acme/admin"]);
+    };
+    const ids = [await idIn(one), await idIn(two)];
+    expect(new Set(ids).size).toBe(2);
+    expect([await idIn(one), await idIn(two)]).toEqual(ids);
   });
 
   test("is refused as an API key, and beside one", async () => {

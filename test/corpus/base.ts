@@ -5,7 +5,7 @@ import { newSealKey, publicPem, readSealKey } from "../../src/core/datadir/seal-
 import { newestSeal } from "../../src/core/rows/seals.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
-import type { Principal, Reply } from "../../src/core/writer/contract.ts";
+import { type Principal, type Reply, systemPrincipal } from "../../src/core/writer/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { verifierKey } from "../../src/log/note.ts";
@@ -78,8 +78,12 @@ class Life {
     };
   }
 
-  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
-    const [settled] = await this.writer.perform([jobOf({ name, input, principal: this.#principal })]);
+  async perform<N extends OperationName>(
+    name: N,
+    input: OperationInputs[N],
+    principal: Principal = this.#principal,
+  ): Promise<Reply> {
+    const [settled] = await this.writer.perform([jobOf({ name, input, principal })]);
     return settled as Reply;
   }
 
@@ -227,6 +231,10 @@ async function makeMembers(life: Life): Promise<void> {
   const { id: invitationId } = await invite("auditor", "withdrawn");
   await life.perform("member.uninvite", { invitationId });
   await life.perform("workspace.change", { requiresSecondFactor: true });
+  for (const subject of ["ci", "ops"]) {
+    const workload = { issuer: "https://id.example.org", subject };
+    await life.perform("workload.add", workload, systemPrincipal(life.writer.workspaceId));
+  }
 }
 
 function closeLife({ connection, writer }: Life): void {

@@ -15,13 +15,13 @@ import { storeNote } from "../../src/core/rows/access/notes.ts";
 import { Versions } from "../../src/core/rows/events.ts";
 import { newestSeal, replaceNote } from "../../src/core/rows/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
-import type { OperationRequest, Principal } from "../../src/core/writer/contract.ts";
+import { type OperationRequest, type Principal, systemPrincipal } from "../../src/core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import type { Site } from "../../src/core/writer/site.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { eventFacts, looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
 import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
@@ -119,7 +119,8 @@ class Life {
     input: OperationInputs[N],
     { person, ...more }: Pick<OperationRequest, "via" | "retry"> & { person?: true } = {},
   ) {
-    const principal = { ...this.principal, ...(person && { person, actor: "usr_01h455vb4pex5vsknk084sn02q" }) };
+    const own = { ...this.principal, ...(person && { person, actor: "usr_01h455vb4pex5vsknk084sn02q" }) };
+    const principal = eventFacts(name)?.actors === "s" ? systemPrincipal(own.workspaceId) : own;
     const request = { name, input, principal, ...more };
     const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
     if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
@@ -442,6 +443,7 @@ async function firstLife(life: Life): Promise<void> {
   await sweepWorkspace(life.connection, life.writer);
   await newerRequests(life);
   await sinks(life);
+  await workloads(life);
   const used = life.connection.value<string>("SELECT id FROM keys LIMIT 1") as string;
   await life.writer.derive((connection) =>
     storeNote(connection, { kind: "last_use", used: "keys", uses: [{ id: used, at: systemClock() }] }),
@@ -456,6 +458,12 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("agent.list", { prefix: "", page });
   await life.perform("agent.read", { agentId: "gamma" });
   await life.writer.seal();
+}
+
+/** Two workloads act for the first time. */
+async function workloads(life: Life): Promise<void> {
+  for (const subject of ["ci", "ops"])
+    await life.perform("workload.add", { issuer: "https://id.example.org", subject });
 }
 
 /** Makes, changes and removes sinks. Nothing listens where they deliver to. */

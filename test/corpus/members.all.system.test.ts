@@ -1,5 +1,5 @@
 /**
- * The members of a workspace's file, its invitations, and its own row: each column changed, and rows added, removed,
+ * The members of a workspace's file, its invitations and workloads, and its own row: each column changed, and rows added, removed,
  * exchanged or put back. Both programs find each.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from "bun:test";
@@ -118,6 +118,21 @@ const OF_INVITATIONS: Case[] = [
   ["the index of open ones is missing", "DROP INDEX invitations_open", ["schema_mismatch"]],
 ];
 
+const [CI, OPS] = ["subject = 'ci'", "subject = 'ops'"];
+
+const OF_WORKLOADS: Case[] = [
+  ["one is somebody else", `UPDATE workloads SET subject = 'admin' WHERE ${CI}`, ["row_changed"]],
+  ["one is of another issuer", `UPDATE workloads SET issuer = issuer || '/' WHERE ${CI}`, ["row_changed"]],
+  ["two exchange their ids", exchange("workloads", "id", CI, OPS), ["row_changed"]],
+  ["one is gone", `DELETE FROM workloads WHERE ${CI}`, ["row_missing"]],
+  [
+    "one is added",
+    `INSERT INTO workloads SELECT 'wid_01h455vb4pex5vsknk084sn02q', added_seq, issuer, 'admin', salt FROM workloads WHERE ${CI}`,
+    ["row_added"],
+  ],
+  ["the index of subjects is missing", "DROP INDEX workloads_by_subject", ["schema_mismatch"]],
+];
+
 const OF_WORKSPACE: Case[] = [
   ["nobody needs a second factor", "UPDATE workspace SET second_factor_since = NULL", ["row_changed"]],
   [
@@ -138,6 +153,7 @@ const OF_WORKSPACE: Case[] = [
 describe.each([
   ["members", OF_MEMBERS],
   ["invitations", OF_INVITATIONS],
+  ["workloads", OF_WORKLOADS],
   ["the workspace itself", OF_WORKSPACE],
 ] as const)("%s", (_name, cases) => {
   compared.each([...cases])("%s", async (_what, sql, expected) => {
@@ -149,7 +165,7 @@ compared("the file is intact as it is", async () => {
   expect(await files.verified(base.database)).toMatchObject({ exits: [0, 0], codes: [] });
 });
 
-describe.each(["members", "invitations", "workspace"])("%s: each column of each row", (table) => {
+describe.each(["members", "invitations", "workloads", "workspace"])("%s: each column of each row", (table) => {
   compared("changed to another value of its type", async () => {
     using connection = openConnection(base.database, { readOnly: true });
     const columns = connection.all<[string, string, number]>("SELECT name, type, pk FROM pragma_table_info(?)", [

@@ -186,6 +186,10 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
     const { browser, codes } = await withSecondFactor();
     return { by: browser, body: { password: PASSWORD, code: codes[0] } };
   },
+  erase: async () => {
+    const { browser, codes } = await withSecondFactor();
+    return { by: browser, body: { password: PASSWORD, code: codes[0] } };
+  },
   disable_totp: async () => {
     const { browser, codes } = await withSecondFactor();
     return { by: browser, body: { password: PASSWORD, code: codes[0] } };

@@ -59,6 +59,9 @@ export type AuthorisedBy = Readonly<{
 /** Who a workload is at its issuer. */
 type Workload = Readonly<{ issuer: string; subject: string }>;
 
+/** What a workload's token may act as, before its workspace was asked for the workload's id. */
+export type UnnamedWorkload = Omit<Principal, "actor"> & Required<Pick<Principal, "workload">>;
+
 /** Reports whether the principal is an API key. */
 export const isOfKey = ({ actor }: Principal): boolean => actor.startsWith("key_");
 

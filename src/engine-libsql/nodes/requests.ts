@@ -8,7 +8,7 @@ import type { Workloads } from "../../ops/directory/workloads.ts";
 import { workspaceOfSecret } from "../../ops/directory/workspace-secret.ts";
 import { findWorkspace, isWorkspace } from "../../ops/directory/workspaces.ts";
 import { Problem } from "../../problem.ts";
-import { authenticateRequest, type People } from "../../serve/http/pipeline/authenticate.ts";
+import { authenticateRequest, type People, type WorkloadTokens } from "../../serve/http/pipeline/authenticate.ts";
 import type { AppDeps } from "../../serve/http/pipeline/pipeline.ts";
 import { type Before, type RunningServer, startServer } from "../../serve/http/server.ts";
 import type { Address } from "../../settings/values.ts";
@@ -52,7 +52,13 @@ export async function identified(
     findOperator: async (accountId) => assumed(installation, accountId, installation.id),
   };
   try {
-    const authorities = { authenticate, people: { sessions, memberships }, workloads };
+    const tokens: WorkloadTokens = {
+      issuers: workloads.issuers,
+      known: (token, how) => workloads.known(token, how),
+      verify: (token) => workloads.verify(token),
+      named: ({ workspaceId }) => systemPrincipal(workspaceId),
+    };
+    const authorities = { authenticate, people: { sessions, memberships }, workloads: tokens };
     return (await authenticateRequest(request, authorities, false)).workspaceId;
   } catch (error) {
     if (error instanceof Problem) return null;

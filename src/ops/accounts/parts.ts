@@ -21,6 +21,7 @@ interface AccessAnswers {
   "key.list": { data: ShownKey[] };
   "member.find": FoundMember;
   "member.list": { data: StoredMember[] };
+  "workload.find": string | null;
   "invitation.list": { data: ShownInvitation[] };
   "invitation.find": OpenInvitation | null;
 }
@@ -28,7 +29,7 @@ interface AccessAnswers {
 /** The operations that change accounts, keys, members and invitations, and who needs a second factor. */
 export type AccessChange = Extract<
   RowsOperation,
-  `account.${string}` | `key.${string}` | `member.${string}` | "workspace.change"
+  `account.${string}` | `key.${string}` | `member.${string}` | "workload.add" | "workspace.change"
 >;
 
 /** The workspaces, whose files have the keys, members and invitations; that of the installation has the accounts. */

@@ -3,13 +3,14 @@
  * other requests, and cached for a minute, in which a use costs one hash and one map lookup.
  */
 
-import type { Principal } from "../../core/writer/contract.ts";
-import { type Clock, idOf } from "../../ids.ts";
+import type { Principal, UnnamedWorkload } from "../../core/writer/contract.ts";
+import type { Clock } from "../../ids.ts";
 import { plainIssuer } from "../../oidc/answers.ts";
 import { IssuerKeys } from "../../oidc/issuer-keys.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import { fitsClaims, type WorkloadRule } from "../../oidc/workload-rules.ts";
 import { namedIssuer, verifyToken, type WorkloadToken } from "../../oidc/workload-token.ts";
+import type { MaybePromise } from "../../store/transaction.ts";
 import type { Installation } from "./installation.ts";
 import { digestName, digestOf } from "./secret.ts";
 import { isWorkspace } from "./workspaces.ts";
@@ -25,6 +26,8 @@ interface WorkloadsOptions {
   monotonicMs: () => number;
   /** Returns the authorities in the file of a rule. */
   readAuthorities: (file: string) => string;
+  /** Returns the id of a workload in a workspace, which makes one if it has none. @throws {Problem} */
+  idOf: (workspaceId: string, workload: UnnamedWorkload["workload"]) => Promise<string>;
   /** Called when the keys of an issuer could not be fetched. */
   onTrouble: (issuer: string, error: IssuerUnavailable) => void;
 }
@@ -40,8 +43,8 @@ interface CachedToken {
   /** As the token writes it. */
   issuer: string;
   token: WorkloadToken;
-  /** The token's principals, in the order of the rules; never empty. */
-  principals: readonly Principal[];
+  /** What the token may act as, in the order of the rules; never empty. */
+  principals: readonly UnnamedWorkload[];
   /** When to verify the token again, ms of the monotonic clock. */
   untilMs: number;
 }
@@ -53,6 +56,8 @@ export class Workloads {
   /** By the address of the issuer, without a slash at its end. */
   #issuers = new Map<string, KnownIssuer>();
   readonly #known = new Map<string, CachedToken>();
+  /** The ids of workloads, by workspace, issuer and subject. */
+  readonly #ids = new Map<string, string>();
 
   constructor(
     private readonly options: WorkloadsOptions,
@@ -84,7 +89,7 @@ export class Workloads {
    * Returns the principals of a token, in the order of the rules; null when it has expired or must be verified first.
    * Without `use`, a token whose minute is over is still returned, and verified again in the background.
    */
-  known(token: string, { use } = { use: true }): readonly Principal[] | null {
+  known(token: string, { use } = { use: true }): readonly UnnamedWorkload[] | null {
     const name = digestName(digestOf(token));
     const known = this.#known.get(name);
     if (known === undefined) return null;
@@ -103,7 +108,7 @@ export class Workloads {
    * Verifies a token. Returns its principals, in the order of the rules.
    * @throws {IssuerRefused} with the reason, {IssuerUnavailable}
    */
-  async verify(text: string): Promise<readonly Principal[]> {
+  async verify(text: string): Promise<readonly UnnamedWorkload[]> {
     const name = digestName(digestOf(text));
     try {
       const issuer = namedIssuer(text);
@@ -118,6 +123,19 @@ export class Workloads {
       if (error instanceof IssuerRefused) this.#known.delete(name);
       throw error;
     }
+  }
+
+  /** Returns the principal with the id that its workspace knows it by, which is random and given at the first request. */
+  named(unnamed: UnnamedWorkload): MaybePromise<Principal> {
+    const { workspaceId, workload } = unnamed;
+    const name = JSON.stringify([workspaceId, workload.issuer, workload.subject]);
+    const known = this.#ids.get(name);
+    if (known !== undefined) return { ...unnamed, actor: known };
+    return this.options.idOf(workspaceId, workload).then((actor) => {
+      if (this.#ids.size >= MAX_KNOWN_TOKENS) this.#ids.clear();
+      this.#ids.set(name, actor);
+      return { ...unnamed, actor };
+    });
   }
 
   #keep(name: string, known: CachedToken): void {
@@ -138,7 +156,7 @@ export class Workloads {
     });
   }
 
-  #principals(issuer: string, { audiences, claims, subject }: WorkloadToken): Principal[] {
+  #principals(issuer: string, { audiences, claims, subject }: WorkloadToken): UnnamedWorkload[] {
     const fitting = this.#rules.filter(
       (rule) =>
         plainIssuer(rule.issuer) === plainIssuer(issuer) &&
@@ -146,17 +164,10 @@ export class Workloads {
         fitsClaims(rule.claims, claims) &&
         isWorkspace(this.options.installation.connection, rule.workspaceId),
     );
-    const actor = workloadId(issuer, subject);
     const workload = Object.freeze({ issuer, subject });
-    return fitting.map(({ workspaceId, scope, agents }) =>
-      Object.freeze({ actor, workspaceId, scope, agents, workload }),
-    );
+    return fitting.map(({ workspaceId, scope, agents }) => Object.freeze({ workspaceId, scope, agents, workload }));
   }
 }
-
-/** Returns the actor of a workload, which depends only on issuer and subject. docs/audit-format.md specifies it. */
-export const workloadId = (issuer: string, subject: string): string =>
-  idOf("wid", digestOf(JSON.stringify([issuer, subject])).slice(0, 16));
 
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof IssuerRefused || error instanceof IssuerUnavailable)) throw error;

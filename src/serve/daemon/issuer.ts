@@ -1,10 +1,12 @@
 /** The issuers in the settings: the one of people, and those of workloads. */
 
+import { systemPrincipal } from "../../core/writer/contract.ts";
 import { Failure, messageOf, readText } from "../../failure.ts";
 import { type Clock, systemClock } from "../../ids.ts";
 import type { RoleRules } from "../../oidc/group-roles.ts";
 import { Issuer, type IssuerOptions, type WaitingFlow } from "../../oidc/issuer.ts";
 import { type IssuerTrouble, isIssuerTrouble } from "../../oidc/refused.ts";
+import type { Workspaces } from "../../ops/accounts/parts.ts";
 import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import type { Waiting } from "../../ops/accounts/waiting.ts";
 import type { Installation } from "../../ops/directory/installation.ts";
@@ -86,13 +88,14 @@ interface WorkloadParts {
   installation: Installation;
   clock: Clock;
   logger: Pick<Logger, "warn">;
+  workspaces: Workspaces;
 }
 
 /**
  * Returns the verifier of workloads' tokens.
  * @throws {Failure} `invalid_settings` when the authorities of an issuer cannot be read
  */
-export function workloadsOf({ settings, installation, clock, logger }: WorkloadParts): Workloads {
+export function workloadsOf({ settings, installation, clock, logger, workspaces }: WorkloadParts): Workloads {
   const readAuthorities = (file: string) => readText("invalid_settings", file, "ca_file");
   for (const { caFile, issuer, workspaceId } of settings.workload) {
     if (caFile !== null) readAuthorities(caFile);
@@ -106,6 +109,13 @@ export function workloadsOf({ settings, installation, clock, logger }: WorkloadP
       clock,
       monotonicMs: () => performance.now(),
       readAuthorities,
+      async idOf(workspaceId, { issuer, subject }) {
+        const known = await workspaces.ask(workspaceId, "workload.find", { issuer, subject });
+        if (known !== null) return known;
+        const principal = systemPrincipal(workspaceId);
+        const { body } = await workspaces.change(principal, "workload.add", { issuer, subject });
+        return String(body.id);
+      },
       onTrouble: (issuer, { reason }) =>
         logger.warn("the keys of an issuer of workloads cannot be fetched", { issuer, reason }),
     },

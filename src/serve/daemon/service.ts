@@ -234,7 +234,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       settings.heads_interval,
     ),
   );
-  const workloads = workloadsOf(parts);
+  const workloads = workloadsOf({ ...parts, workspaces });
   const depsNow = () => appDeps({ ...parts, settings, workloads, authenticator }, monitored, accounts);
   const monitored = { pool, anchors, sinks, requests, tally, readiness };
   const held = stack.move();

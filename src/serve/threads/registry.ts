@@ -39,6 +39,7 @@ import { policyOperations } from "../../ops/policies/operations.ts";
 import { sinkOperations } from "../../ops/sinks/operations.ts";
 import { showSink, showSinks } from "../../ops/sinks/shown.ts";
 import { showEntries, showTile } from "../../ops/tlog/tiles.ts";
+import { showWorkload, workloadOperations } from "../../ops/workloads/operations.ts";
 import { Problem } from "../../problem.ts";
 import { recorded } from "../../screen/decide.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
@@ -57,6 +58,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...memberOperations,
   ...policyOperations,
   ...sinkOperations,
+  ...workloadOperations,
 };
 
 /** The function of each composite operation. */
@@ -69,6 +71,7 @@ type AnyOperation = Operation<OperationName>;
 const LOOKUPS: { [N in LookupName]: Lookup<N> } = {
   "key.list": showKeys,
   "key.find": showKeyOfDigest,
+  "workload.find": showWorkload,
   "member.find": showMember,
   "member.list": showMembers,
   "invitation.find": showInvitationOfDigest,

@@ -60,7 +60,7 @@ export const selfRoutes = [
     summary: "Erase the account",
     description:
       "For good, with the password and a code of the second factor. The account leaves its workspaces; its name, addresses, factors and sessions are removed, and the details of its events. Events, API keys and workspaces stay.",
-    recordedAs: ["account.erase", "member.remove"],
+    recordedAs: ["account.erase"],
     response: { description: "Done.", sends: ["Set-Cookie"] },
     problems: ["password_wrong", "second_factor_missing", "second_factor_failed", "last_owner"],
     async run({ body, signedIn }, { parts }) {

@@ -1,7 +1,7 @@
 /** Authentication, which comes before every other check of a request. */
 
 import { requireSameOrigin, sessionToken } from "../../../api/session.ts";
-import type { Principal } from "../../../core/writer/contract.ts";
+import type { Principal, UnnamedWorkload } from "../../../core/writer/contract.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../../oidc/refused.ts";
 import { isToken } from "../../../oidc/workload-token.ts";
 import { type Memberships, principalInSession } from "../../../ops/accounts/memberships.ts";
@@ -24,9 +24,11 @@ export interface WorkloadTokens {
    * Returns the principals that a verified token may act as, in the order of the rules; null for any other token, which
    * {@link verify} must verify first.
    */
-  known(token: string, how?: { use: boolean }): readonly Principal[] | null;
+  known(token: string, how?: { use: boolean }): readonly UnnamedWorkload[] | null;
   /** @throws {IssuerRefused}, {IssuerUnavailable} */
-  verify(token: string): Promise<readonly Principal[]>;
+  verify(token: string): Promise<readonly UnnamedWorkload[]>;
+  /** Returns the principal with the id that its workspace knows it by. @throws {Problem} when the workspace cannot be used */
+  named(workload: UnnamedWorkload): MaybePromise<Principal>;
 }
 
 type Sessions = AccountDeps["sessions"];
@@ -146,9 +148,9 @@ function principalOfToken(
   use: boolean,
 ): Principal | Promise<Principal> {
   const known = workloads.known(token, { use });
-  if (known !== null) return oneOf(headers, known);
+  if (known !== null) return workloads.named(oneOf(headers, known));
   return workloads.verify(token).then(
-    (verified) => oneOf(headers, verified),
+    (verified) => workloads.named(oneOf(headers, verified)),
     (error) => {
       throw tokenProblem(error);
     },
@@ -156,7 +158,7 @@ function principalOfToken(
 }
 
 /** Returns the principal of a token for the workspace that the request names, or the first of them. */
-function oneOf(headers: Headers, principals: readonly Principal[]): Principal {
+function oneOf(headers: Headers, principals: readonly UnnamedWorkload[]): UnnamedWorkload {
   const workspaceId = headers.get(WORKSPACE_HEADER);
   const found = principals.find((one) => workspaceId === null || one.workspaceId === workspaceId);
   if (found === undefined) throw otherWorkspace("token");
