@@ -1174,7 +1174,7 @@ export const OPERATIONS = {
     details: { ok: inWorkspace({ ...KEY_MADE, replaces: id("key"), replaced_expires_at: TIME }) },
   },
   "workload.find": { ...ACCESS_READ, input: takes<{ issuer: string; subject: string }>() },
-  "workload.add": {
+  "workload.begin": {
     ...ROW_CHANGE,
     scopes: [],
     group: "members",
@@ -1183,8 +1183,8 @@ export const OPERATIONS = {
     grows: "history",
     input: takes<{ issuer: string; subject: string }>(),
     ocsf: "entity.create",
-    did: "met a workload",
-    tried: "meet a workload",
+    did: "gave a workload its id",
+    tried: "give a workload its id",
     details: { ok: inWorkspace({ workload_id: id("wid"), workload_digest: HASH }) },
   },
   "member.find": { ...ACCESS_READ, input: takes<{ accountId: string }>() },

@@ -149,7 +149,7 @@ key.create | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null,
 key.change | uc | ok | w | {key_id: key_, networks: [text] or null}
 key.revoke | uc | ok | w | {key_id: key_}
 key.rotate | uc | ok | w | {key_id: key_, key_digest: hash, label: text or null, scope: "full" or "agent" or "auditor", agents: [agent] or null, networks: [text] or null, expires_at: time or null, replaces: key_, replaced_expires_at: time}
-workload.add | s | ok | w | {workload_id: wid_, workload_digest: hash}
+workload.begin | s | ok | w | {workload_id: wid_, workload_digest: hash}
 member.invite | uc | ok | w | {invitation_id: inv_, link_digest: hash, role: "owner" or "member" or "auditor", label: text or null, expires_at: time}
 member.uninvite | uc | ok | w | {invitation_id: inv_}
 member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_}
@@ -2093,7 +2093,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {10: "0789997534b1076731c52310493daf45ba1671dd65c53128501a4e29b1c6bb76"}
+SCHEMAS = {10: "2d56d138b23a7c6af564c2bc33119f2f8f8e9df7162e9b57a1a8426fd31d33cd"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -2651,7 +2651,7 @@ ROW_TABLES = {
     "keys": ("id", "digest label? scope agents? networks? expires_at#? created_seq# ended_seq#? replaced_by?", None, ""),
     "members": ("account_id", "role issuer? joined_seq# role_seq#", None, ""),
     "invitations": ("id", "digest role label? expires_at# created_seq# ended_seq#? used_by?", None, ""),
-    "workloads": ("id", "added_seq#", "workload_digest", "issuer subject"),
+    "workloads": ("id", "", "workload_digest", "issuer subject"),
     "workspace": ("id", "second_factor_since#? issuer_only#?", None, ""),
     "workspaces": ("id", "name genesis founder? added_seq# deleted_seq#?", None, ""),
     "accounts": ("id", "created_seq# link_id?", "account_digest", "codes email name password password_changed_at# totp_secret? totp_since#? totp_step#"),
@@ -2663,7 +2663,7 @@ ROW_TABLES = {
 }
 OF_ACCOUNT = {"passkeys", "identities", "sessions"}  # whose rows belong to an account
 OWN_ACCOUNT = {"account.change_password", "account.rename", "account.begin_totp", "account.confirm_totp", "account.disable_totp", "account.renew_codes"}
-ROW_OPERATIONS = {"workspace.create", "workspace.change", "workload.add", "member.invite", "member.uninvite", "member.join", "member.change", "member.remove",
+ROW_OPERATIONS = {"workspace.create", "workspace.change", "workload.begin", "member.invite", "member.uninvite", "member.join", "member.change", "member.remove",
                   "key.create", "key.rotate", "key.change", "key.revoke", "sink.create", "sink.change", "sink.rotate", "sink.remove",
                   "installation.add_workspace", "installation.delete_workspace", "account.create", "account.sign_in", "account.end_sessions",
                   "account.reset_password", "account.add_passkey", "account.remove_passkey", "account.link_identity", "account.unlink_identity",
@@ -2707,8 +2707,8 @@ def row_changes(event, said):
         yield "members", account, "set", {"role": said.get("role"), "role_seq": seq}, {}
     elif operation == "member.remove":
         yield "members", account, "remove", {}, {}
-    elif operation == "workload.add":
-        yield "workloads", said.get("workload_id"), "add", {"added_seq": seq}, said
+    elif operation == "workload.begin":
+        yield "workloads", said.get("workload_id"), "add", {}, said
     elif operation == "key.rotate":
         old = {"expires_at": moment(said.get("replaced_expires_at")), "replaced_by": said.get("key_id")}
         yield "keys", said.get("replaces"), "set", old, {}

@@ -159,14 +159,13 @@ CREATE TABLE members (
   role_seq    INTEGER NOT NULL      -- the event that gave the role
 ) STRICT;
 
--- Workloads that have acted in the workspace: whose token an actor wid_… has sent. Events state every column.
+-- Workloads that have acted in the workspace: whose token an actor wid_… has sent.
 CREATE TABLE workloads (
-  id         TEXT    PRIMARY KEY,  -- wid_…, random
-  added_seq  INTEGER NOT NULL,     -- the event with which the workspace first met it
+  id       TEXT  PRIMARY KEY,  -- wid_…, random
   -- Bound by workload_digest.
-  issuer     TEXT    NOT NULL,
-  subject    TEXT    NOT NULL,
-  salt       TEXT    NOT NULL
+  issuer   TEXT  NOT NULL,
+  subject  TEXT  NOT NULL,
+  salt     TEXT  NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX workloads_by_subject ON workloads (issuer, subject);
 

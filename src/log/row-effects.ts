@@ -67,7 +67,7 @@ export const ROW_TABLES = {
   },
   workloads: {
     key: "id",
-    columns: { added_seq: "integer" },
+    columns: {},
     bound: { digest: "workload_digest", columns: { issuer: "text", subject: "text" } },
   },
   workspace: { key: "id", columns: { second_factor_since: "integer?", issuer_only: "integer?" } },
@@ -280,7 +280,7 @@ const STATED: { readonly [N in RowsOperation]: Stated } = {
     ofMember(id, "set", role_before, { role, role_seq: seq }),
   ],
   "member.remove": ({ account_id: id, role }) => [ofMember(id, "remove", role, {})],
-  "workload.add": (details, { seq }) => [change("workloads", details.workload_id, "add", { added_seq: seq }, details)],
+  "workload.begin": (details) => [change("workloads", details.workload_id, "add", {}, details)],
   "key.create": (details, event) => [newKey(details, event)],
   "key.rotate": (details, event) => [
     ofKey(details.replaces, event, { expires_at: timeOf(details.replaced_expires_at), replaced_by: details.key_id }),

@@ -80,7 +80,7 @@ describe("a token of the issuer", () => {
     const actor = added?.details?.workload_id as string;
     expect(actor).toMatch(/^wid_/);
     expect(added).toMatchObject({
-      operation: "workload.add",
+      operation: "workload.begin",
       details: { workload_id: actor, workload_digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
     });
     const workload = { issuer: issuer.url, subject: "repo:acme/app" };

@@ -233,7 +233,7 @@ async function makeMembers(life: Life): Promise<void> {
   await life.perform("workspace.change", { requiresSecondFactor: true });
   for (const subject of ["ci", "ops"]) {
     const workload = { issuer: "https://id.example.org", subject };
-    await life.perform("workload.add", workload, systemPrincipal(life.writer.workspaceId));
+    await life.perform("workload.begin", workload, systemPrincipal(life.writer.workspaceId));
   }
 }
 

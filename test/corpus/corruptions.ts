@@ -338,6 +338,7 @@ const FILES: Corruption[] = [
           "keys",
           "members",
           "invitations",
+          "workloads",
           "workspace",
           "tiles",
           "seals",

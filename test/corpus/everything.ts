@@ -463,7 +463,7 @@ async function firstLife(life: Life): Promise<void> {
 /** Two workloads act for the first time. */
 async function workloads(life: Life): Promise<void> {
   for (const subject of ["ci", "ops"])
-    await life.perform("workload.add", { issuer: "https://id.example.org", subject });
+    await life.perform("workload.begin", { issuer: "https://id.example.org", subject });
 }
 
 /** Makes, changes and removes sinks. Nothing listens where they deliver to. */

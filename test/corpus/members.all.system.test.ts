@@ -127,7 +127,7 @@ const OF_WORKLOADS: Case[] = [
   ["one is gone", `DELETE FROM workloads WHERE ${CI}`, ["row_missing"]],
   [
     "one is added",
-    `INSERT INTO workloads SELECT 'wid_01h455vb4pex5vsknk084sn02q', added_seq, issuer, 'admin', salt FROM workloads WHERE ${CI}`,
+    `INSERT INTO workloads SELECT 'wid_01h455vb4pex5vsknk084sn02q', issuer, 'admin', salt FROM workloads WHERE ${CI}`,
     ["row_added"],
   ],
   ["the index of subjects is missing", "DROP INDEX workloads_by_subject", ["schema_mismatch"]],

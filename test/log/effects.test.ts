@@ -113,7 +113,7 @@ test("every operation that has an effect is among the examples", () => {
   const ofWorkspace = ["change", "create"].map((name) => `workspace.${name}`);
   const ofAccounts: string[] = EVENT_NAMES.filter((name) => name.startsWith("account."));
   const ofInstallation = ["add_workspace", "delete_workspace"].map((name) => `installation.${name}`);
-  const all = [...ofAccounts, ...ofInstallation, ...ofKeys, ...ofMembers, ...changes, ...ofWorkspace];
+  const all = [...ofAccounts, ...ofInstallation, ...ofKeys, ...ofMembers, ...changes, ...ofWorkspace, "workload.begin"];
   expect(rows.toSorted()).toEqual(all.toSorted());
   expect(withEffect.toSorted()).toEqual([...examples, ...rows].sort());
   expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update", "policies.update"]);

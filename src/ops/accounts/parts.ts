@@ -29,7 +29,7 @@ interface AccessAnswers {
 /** The operations that change accounts, keys, members and invitations, and who needs a second factor. */
 export type AccessChange = Extract<
   RowsOperation,
-  `account.${string}` | `key.${string}` | `member.${string}` | "workload.add" | "workspace.change"
+  `account.${string}` | `key.${string}` | `member.${string}` | "workload.begin" | "workspace.change"
 >;
 
 /** The workspaces, whose files have the keys, members and invitations; that of the installation has the accounts. */

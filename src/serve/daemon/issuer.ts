@@ -113,7 +113,7 @@ export function workloadsOf({ settings, installation, clock, logger, workspaces 
         const known = await workspaces.ask(workspaceId, "workload.find", { issuer, subject });
         if (known !== null) return known;
         const principal = systemPrincipal(workspaceId);
-        const { body } = await workspaces.change(principal, "workload.add", { issuer, subject });
+        const { body } = await workspaces.change(principal, "workload.begin", { issuer, subject });
         return String(body.id);
       },
       onTrouble: (issuer, { reason }) =>
