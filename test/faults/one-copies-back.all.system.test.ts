@@ -68,6 +68,7 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   "account link": works(({ open }) => [["--workspace", open.workspace_id, "--role", "owner"]]),
   "account list": works(() => [[]]),
   "account operator": refuses(() => [["--email", "nobody@example.com"]]),
+  "account erase": refuses(() => [["--email", "nobody@example.com", "--yes"]]),
   "account oidc": works(() => [["--only", "off"]]),
   audit: works(() => [["--installation"]]),
   "sink list": works(() => [[]]),

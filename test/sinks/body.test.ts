@@ -4,6 +4,7 @@ import { linesOf, readBatch } from "../../src/follow/sinks/batch.ts";
 import { bodyForm, bodyOf } from "../../src/follow/sinks/body.ts";
 import type { SinkConfig } from "../../src/follow/sinks/config.ts";
 import { SINK_FORMATS, SINK_TYPES } from "../../src/sink.ts";
+import { effort } from "../effort.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { sinkWith } from "./config.ts";
@@ -11,6 +12,8 @@ import { sinkWith } from "./config.ts";
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const MAX_BYTES = 1024 * 1024;
 const EVENTS = 1_100;
+/** From one examined beginning of a body to the next, events. */
+const STEP = effort({ usual: 25, long: 5 });
 
 let directory: TemporaryDirectory;
 let workspace: OpenWorkspace;
@@ -42,7 +45,7 @@ async function bodyFrom(next: number, config: SinkConfig) {
 
 describe.each([...SINK_TYPES])("%s", (type) => {
   test.each([...SINK_FORMATS])("a body as %s is never longer than 1 MiB, and nearly as long", async (format) => {
-    for (let next = 0; next < 300; next += 5) {
+    for (let next = 0; next < 300; next += STEP) {
       const { batch, body } = await bodyFrom(next, sink({ type, format }));
       expect(body.length).toBeLessThanOrEqual(MAX_BYTES);
       if (batch.lines.length < 500) expect(body.length).toBeGreaterThan(MAX_BYTES - 10_000);

@@ -465,7 +465,7 @@ func (x *export) originAt(size int64) string {
 func (x *export) checkBlanks(keys [][32]byte) failure {
 	named := map[int64]bool{}
 	for at := len(x.events) - 1; at >= 0; at-- {
-		if one := x.events[at]; one.operation == "data.erase" && one.result == "ok" && one.details != nil && !one.isNewer {
+		if one := x.events[at]; one.isErasure() && !one.isNewer {
 			nameErased(one, named)
 		}
 	}
@@ -475,7 +475,7 @@ func (x *export) checkBlanks(keys [][32]byte) failure {
 	}
 	for _, one := range x.events {
 		isNamed := named[one.seq]
-		canBe := erasable.MatchString(one.operation) || one.isNewer
+		canBe := one.canBeErased() || one.isNewer
 		// What erased them may be an event whose meaning is not known.
 		must(one.details != nil || isNamed || x.newer, "the details of event %d are missing", one.seq)
 		must(one.details == nil || !isNamed, "the details of event %d were put back", one.seq)
@@ -529,7 +529,7 @@ func (x *export) checkErasures(keys [][32]byte, named map[int64]bool) map[int64]
 		members, _ := one.(object)
 		must(hasExactly(members, "event", "path"), "an erasure has other members")
 		erasure := shownEvent(members["event"], x.workspace)
-		must(erasure.operation == "data.erase" && erasure.result == "ok" && erasure.details != nil, "this is no erasure")
+		must(erasure.isErasure(), "this is no erasure")
 		must(erasure.seq > last, "an erasure is not after the events")
 		of := map[int64]bool{}
 		nameErased(erasure, of)

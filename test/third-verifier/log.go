@@ -89,7 +89,22 @@ func form(text string) *regexp.Regexp { return regexp.MustCompile(`^` + text + `
 
 var saltForm = form(`[0-9a-f]{32}`)
 
-var erasable = form(`data\.(write|read|read_full|list|query|search|delete|delete_prefix)`)
+var (
+	erasable = form(`(data\.(write|read|read_full|list|query|search|delete|delete_prefix)|account\..*)`)
+	// Of the operations above, those whose details stay.
+	kept   = form(`account\.(erase|require_issuer)`)
+	erases = form(`(data|account)\.erase`)
+)
+
+// canBeErased tells whether an erasure can destroy the details of an event.
+func (e *event) canBeErased() bool {
+	return erasable.MatchString(e.operation) && !kept.MatchString(e.operation)
+}
+
+// isErasure tells whether an event names others whose details it destroyed.
+func (e *event) isErasure() bool {
+	return erases.MatchString(e.operation) && e.result == "ok" && e.details != nil
+}
 
 // positionIn returns the first 64 of the 128 bits in an id.
 func positionIn(id string) int64 {

@@ -19,7 +19,7 @@ var (
 
 // Its operations: by their first part, all second parts.
 var parts = map[string]string{
-	"account":      "create|sign_in|end_sessions|change_password|rename|begin_totp|confirm_totp|disable_totp|renew_codes|reset_password|add_passkey|remove_passkey|link_identity|unlink_identity|require_issuer|link|unlink",
+	"account":      "create|sign_in|end_sessions|change_password|rename|begin_totp|confirm_totp|disable_totp|renew_codes|reset_password|add_passkey|remove_passkey|link_identity|unlink_identity|require_issuer|link|unlink|erase",
 	"agent":        "read|suspend|resume|list",
 	"audit":        "verify|query|read|receipt|export|stream|activity|prune",
 	"checkpoint":   "list|create|read|compare|restore|delete",
@@ -34,6 +34,7 @@ var parts = map[string]string{
 	"policy":       "check|replay",
 	"seal":         "rotate_key",
 	"sink":         "create|change|rotate|remove|test",
+	"workload":     "begin",
 	"workspace":    "create|change",
 }
 
@@ -109,7 +110,7 @@ func (e *event) check(number int64) {
 	known := isKnown(e.operation) && results.MatchString(e.result) && actors.MatchString(actor)
 	must(number > vocabulary || known, "event %d has an unknown operation, result or actor", e.seq)
 	isFixed := fixed.MatchString(e.operation) && e.agent == nil && e.result == "ok"
-	must(e.details != nil || erasable.MatchString(e.operation) || e.isNewer && !isFixed, "the details of event %d are missing", e.seq)
+	must(e.details != nil || e.canBeErased() || e.isNewer && !isFixed, "the details of event %d are missing", e.seq)
 }
 
 // checkNumber compares the number that an export states with its event, and with what its events announce.

@@ -85,4 +85,57 @@ describe.skipIf(!hasChromium)("an account", () => {
     await page.getByRole("heading", { name: "Lab", level: 1 }).waitFor();
     await settled(page);
   });
+
+  test("is erased with a second factor, once a workspace has another owner", async () => {
+    await page.goto("/settings");
+    await page.getByText("turn on the authenticator first").waitFor();
+    const code = await turnOn("another long password");
+    await page.getByRole("button", { name: "Erase the account …" }).click();
+    await page.getByLabel("Your password").fill("another long password");
+    await page.getByLabel("Code", { exact: true }).fill(code);
+    await page.getByRole("button", { name: "Erase the account", exact: true }).click();
+    await page.getByRole("alert").getByText("only owner").waitFor();
+    // The operator deletes what nobody else owns; here somebody else joins instead.
+    for (const { workspace_id: id } of (await workspaces()).data) {
+      const words = ["account", "link", "--workspace", id, "--json", "--data-dir", stage.dataDir];
+      const { token } = (await governd(words)).json<{ token: string }>();
+      await joinAs(`second-${id}@example.org`, token);
+    }
+    await page.getByRole("button", { name: "Erase the account", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("Email").fill(OWNER.email);
+    await page.getByLabel("Password").fill("another long password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+  });
+
+  /** Turns on the second factor. Returns a recovery code. */
+  async function turnOn(password: string): Promise<string> {
+    await page.getByRole("button", { name: "Turn on …" }).click();
+    await page.getByLabel("Your password").fill(password);
+    await page.getByRole("button", { name: "Continue" }).click();
+    const secret = ((await page.getByLabel("Secret", { exact: true }).textContent()) ?? "").trim();
+    await page.getByLabel("Code", { exact: true }).fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await page.getByRole("button", { name: "Turn on", exact: true }).click();
+    const codes = ((await page.getByRole("region", { name: "Recovery codes" }).textContent()) ?? "").trim().split("\n");
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    return codes[0] as string;
+  }
+
+  const workspaces = async () =>
+    (await governd(["workspace", "list", "--json", "--data-dir", stage.dataDir])).json<{
+      data: { workspace_id: string }[];
+    }>();
+
+  /** Somebody joins a workspace by a link. */
+  async function joinAs(email: string, token: string): Promise<void> {
+    const fresh = await (await stage.person()).newPage();
+    await fresh.goto(`/join#token=${token}`);
+    await fresh.getByLabel("Your name").fill("Grace");
+    await fresh.getByLabel("Email").fill(email);
+    await fresh.getByLabel("Password").fill("a long enough password");
+    await fresh.getByRole("button", { name: "Make the account" }).click();
+    await fresh.getByRole("button", { name: "Sign out" }).waitFor();
+    await fresh.close();
+  }
 });

@@ -12,7 +12,7 @@ import { Heading, Problem, Section, Show } from "../../ui/parts.tsx";
 import { NewPassword, Password } from "./fields.tsx";
 import { PasskeysSection } from "./passkeys.tsx";
 import { IssuerProblem } from "./sign-in.tsx";
-import { TotpSection } from "./totp.tsx";
+import { TotpSection, useProofs } from "./totp.tsx";
 
 export function SettingsPage() {
   if (session.value.kind !== "in") return null;
@@ -26,6 +26,7 @@ export function SettingsPage() {
       <TotpSection account={account} />
       <IssuerSection />
       <SessionsSection />
+      <EraseSection account={account} />
     </>
   );
 }
@@ -113,6 +114,40 @@ function LinkDialog() {
     <Dialog title="Link to the issuer">
       <Form onSubmit={link} submit="Go to the issuer" cancel>
         <Password label="Current password" {...field("password")} autofocus />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Erases the account for good, which needs a second factor. */
+function EraseSection({ account }: { account: Account }) {
+  return (
+    <Section title="Erase the account">
+      <p>
+        Removes your name, addresses, factors and sessions for good. You leave your workspaces; what you did there stays
+        in their logs, under your id.
+      </p>
+      {account.totp || account.passkeys > 0 ? (
+        <DialogButton kind="danger-quiet" dialog={<EraseDialog />}>
+          Erase the account …
+        </DialogButton>
+      ) : (
+        <p>It needs a second factor: turn on the authenticator first.</p>
+      )}
+    </Section>
+  );
+}
+
+function EraseDialog() {
+  const { body, fields } = useProofs();
+  const erase = async () => {
+    await ask("/account", { method: "DELETE", body });
+    location.assign("/sign-in");
+  };
+  return (
+    <Dialog title="Erase the account for good?">
+      <Form onSubmit={erase} submit="Erase the account" kind="danger" cancel>
+        {fields}
       </Form>
     </Dialog>
   );

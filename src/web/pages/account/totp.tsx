@@ -98,8 +98,8 @@ function Modules({ modules, label }: { modules: boolean[][]; label: string }) {
   );
 }
 
-/** The password and the code, which the daemon requires before it changes the second factor. */
-function useProofs() {
+/** The password and the code, which the daemon requires before it changes the second factor, or erases the account. */
+export function useProofs() {
   const { field, values } = useFields({ password: "", code: "" });
   const fields = (
     <>
