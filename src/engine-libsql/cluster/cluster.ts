@@ -145,16 +145,21 @@ export class Cluster implements AsyncDisposable {
     // A process that takes no requests makes only a few commits, so this node serves the request itself.
     if (place.isHere || place.url === null) return request;
     const body = await bodyOf(request);
+    let isSpent = false;
     for (let attempts = 1; ; attempts++) {
       if (place.isHere || place.url === null) return new Request(request, { body });
       setPatience(true);
       try {
+        // A long body can be sent only once, so not to a node that has gone meanwhile.
+        if (body instanceof ReadableStream) {
+          if (!(await this.#client.isAlive(place.url))) throw new NoNode(false);
+          isSpent = true;
+        }
         return await this.#client.forward(place.url, request, body, client);
       } catch (error) {
         if (!(error instanceof NoNode)) throw error;
         this.#places.forget(workspaceId);
-        const isOnce = body instanceof ReadableStream;
-        if (error.isSent || isOnce || attempts === 2) throw notForwarded(error.isSent);
+        if (error.isSent || isSpent || attempts === 2) throw notForwarded(error.isSent);
       } finally {
         setPatience(false);
       }

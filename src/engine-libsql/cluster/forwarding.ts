@@ -138,14 +138,15 @@ export class NodeClient {
       const timeout = setTimeout(() => timer.resolve(null), SILENCE_MS);
       const first = await Promise.race([answer, timer.promise]).finally(() => clearTimeout(timeout));
       if (first !== null) return first;
-      if (await this.#isAlive(node)) continue;
+      if (await this.isAlive(node)) continue;
       answer.catch(() => {});
       silent.abort();
       throw new NoNode(true);
     }
   }
 
-  async #isAlive(node: string): Promise<boolean> {
+  /** Asks whether another node is there. */
+  async isAlive(node: string): Promise<boolean> {
     try {
       return (
         await sendRequest(new URL(ALIVE_PATH, node).href, {
