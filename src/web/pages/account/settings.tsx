@@ -123,17 +123,21 @@ function LinkDialog() {
 function EraseSection({ account }: { account: Account }) {
   return (
     <Section title="Erase the account">
-      <p>
-        Removes your name, addresses, factors and sessions for good. You leave your workspaces; what you did there stays
-        in their logs, under your id.
-      </p>
-      {account.totp || account.passkeys > 0 ? (
-        <DialogButton kind="danger-quiet" dialog={<EraseDialog />}>
-          Erase the account …
-        </DialogButton>
-      ) : (
-        <p>It needs a second factor: turn on the authenticator first.</p>
-      )}
+      <div class="card stack narrow-form">
+        <p>
+          Removes your name, addresses, factors and sessions for good. You leave your workspaces; what you did there
+          stays in their logs, under your id.
+        </p>
+        {account.totp || account.passkeys > 0 ? (
+          <div class="row">
+            <DialogButton kind="danger-quiet" dialog={<EraseDialog />}>
+              Erase the account …
+            </DialogButton>
+          </div>
+        ) : (
+          <p>It needs a second factor: turn on the authenticator first.</p>
+        )}
+      </div>
     </Section>
   );
 }
