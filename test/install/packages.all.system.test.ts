@@ -94,7 +94,8 @@ describe.skipIf(!canPack)("a package", () => {
         [
           "The data are kept: /var/lib/governd (they belong to the user governd)",
           kind === "deb" ? SETTINGS : `${SETTINGS}.rpmsave`,
-          "1",
+          // The workspace's file, and that of the installation.
+          "2",
           "",
         ].join("\n"),
       );

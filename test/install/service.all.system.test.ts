@@ -120,7 +120,8 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
         "The settings are kept: /etc/governd",
         "The user governd is kept: it owns the data.",
         'log_level = "warn"',
-        "1",
+        // The workspace's file, and that of the installation.
+        "2",
         "",
       ].join("\n"),
     );
