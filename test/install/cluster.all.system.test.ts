@@ -37,7 +37,7 @@ const NODES = [
 
 const FIRST_NODE = [
   ...NODES,
-  "sh /release/install.sh --service >/dev/null",
+  "sh /release/install.sh --service --no-start >/dev/null",
   block("sh", "install "),
   `cat >>/etc/governd/governd.toml <<'END'\n${block("toml", "engine_url")}END`,
   'sed -i \'s/^listen = .*/listen = "10.0.0.11:8443"\\nnode_listen = "10.0.0.11:8444"/\' /etc/governd/governd.toml',
