@@ -95,9 +95,9 @@ async function startWithLog(binary: string, daemons: AsyncDisposableStack): Prom
   let batches = Math.ceil(events / BATCH);
   const fill = async (client: number) => {
     while (batches-- > 0) {
-      const operations = Array.from({ length: BATCH }, (_, at) => ({
-        ...{ op: "write", key: `notes/${batches}/${at}`, value: "The customer prefers a morning delivery." },
-      }));
+      const value = "The customer prefers a morning delivery.";
+      const entry = (_: unknown, at: number) => ({ op: "write", key: `notes/${batches}/${at}`, value });
+      const operations = Array.from({ length: BATCH }, entry);
       await succeed(daemon.call("POST", "/v1/data/batch", { agent_id: `bench-${client}`, operations }));
     }
   };

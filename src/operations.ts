@@ -1715,8 +1715,13 @@ const ACTS: readonly string[] = ["policy.check", "policy.replay", "audit.receipt
 export const isLooking = (name: EventName): boolean =>
   SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
 
+/** Whether an erasure can destroy the details of events of an operation. */
+export const isErasable = (operation: string): boolean => (eventFacts(operation)?.erasedBy.length ?? 0) > 0;
+
 /** The operations whose events name, in `erased`, the events whose details they destroyed. */
-export const ERASING = ["data.erase", "account.erase"] as const satisfies readonly EventName[];
+export const ERASING = EVENT_NAMES.filter((name) =>
+  [eventFacts(name)?.details.ok ?? []].flat().some(({ members }) => "erased" in members),
+);
 
 /** Returns the recorded operations that have one of these effects. */
 export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] {

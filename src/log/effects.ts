@@ -51,14 +51,18 @@ export interface EffectFacts {
   /** The stored heads of workspaces are replaced (core/heads). The number of all of them, and their root, hex. */
   heads: { count: number; root: string };
   /**
-   * `rowChanges` (row-effects.ts) says which rows. `erased`: the positions of the events whose details went with an account,
-   * ascending.
+   * `rowChanges` (row-effects.ts) says which rows. `account`: the one that is erased with its other rows; null for every other
+   * change. `erased`: the positions of the events whose details go with it, ascending.
    */
-  rows: { erased: readonly SeqRange[] };
+  rows: { account: string | null; erased: readonly SeqRange[] };
 }
 
 /** Positions in the log, from the first to the last. */
 export type SeqRange = readonly [from: number, to: number];
+
+/** Whether a position is in one of the ranges. */
+export const covers = (ranges: readonly SeqRange[], seq: number): boolean =>
+  ranges.some(([from, to]) => from <= seq && seq <= to);
 
 interface ConfigFacts {
   /** `v1`, `v2` … */
@@ -115,8 +119,10 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
   heads: ({ count, root }) => (isCount(count) && isText(root) ? { count, root } : null),
-  rows: ({ events, erased }) =>
-    erased === undefined ? { erased: [] } : isCount(events) && isRangesOf(erased, events) ? { erased } : null,
+  rows: ({ account_id: account, events, erased }) => {
+    if (erased === undefined) return { account: null, erased: [] };
+    return isText(account) && isCount(events) && isRangesOf(erased, events) ? { account, erased } : null;
+  },
 };
 
 function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {

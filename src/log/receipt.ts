@@ -5,7 +5,7 @@
  */
 import { SOME } from "../details.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { eventFacts } from "../operations.ts";
+import { isErasable } from "../operations.ts";
 import { type AuditEventBody, EventFormatError, parseEvent, VOCABULARY } from "./event.ts";
 import { eventHash, saltedDigest } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
@@ -107,8 +107,8 @@ export function receiptProblem(
       return "the details do not fit the event's commitment";
     }
   }
-  const isErasable = vocabulary > VOCABULARY || (eventFacts(event.operation)?.erasedBy.length ?? 0) > 0;
-  if (stored.details === null && !isErasable)
+  const mayBeErased = vocabulary > VOCABULARY || isErasable(event.operation);
+  if (stored.details === null && !mayBeErased)
     return "the details are gone, and nothing can erase those of such an event";
   if (event.seq !== index) return "the proof is of another event";
   if (sealedWorkspace(seal) !== event.workspace_id) return "the seal is of another workspace";

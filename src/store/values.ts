@@ -9,6 +9,9 @@
 /** A value that a column can have. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
+/** Returns texts as a list in SQL, for `IN (…)`. They are words of the program, without quotes. */
+export const sqlTexts = (texts: readonly string[]): string => texts.map((text) => `'${text}'`).join(", ");
+
 /** A parameter that must not reach the driver. The message never contains the value. */
 export class UnbindableValue extends TypeError {
   constructor(position: number, what: string) {

@@ -94,7 +94,7 @@ test.each(EXAMPLES)("%s", (operation, details, effect) => {
 
 test("what an event did to rows is known as long as its details are", () => {
   for (const operation of namesWithEffect("rows")) {
-    expect(recordedEffect({ operation, result: "ok" }, {})).toEqual({ kind: "rows", erased: [] });
+    expect(recordedEffect({ operation, result: "ok" }, {})).toEqual({ kind: "rows", account: null, erased: [] });
     expect(recordedEffect({ operation, result: "ok" }, null)).toEqual({ kind: "unknown", of: "rows" });
     for (const result of AUDIT_RESULTS.filter((one) => one !== "ok")) {
       expect(recordedEffect({ operation, result }, {})).toEqual({ kind: "none" });

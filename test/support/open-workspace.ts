@@ -99,8 +99,7 @@ export class OpenWorkspace implements Disposable {
   failing(job: Job, error: Error): Job {
     const run: Job["run"] = async (...given) => {
       const outcome = await job.run(...given);
-      if (outcome === null || "unrecorded" in outcome || outcome.agent === null)
-        throw new Error("a job that is to fail needs an agent");
+      if ("unrecorded" in outcome || outcome.agent === null) throw new Error("a job that is to fail needs an agent");
       await applyEffect(this.connection, outcome.agent, outcome.effect, given[1]);
       throw error;
     };

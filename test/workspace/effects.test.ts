@@ -46,7 +46,7 @@ class Watched {
     let stated: Effect = NO_EFFECT;
     const run: Job["run"] = async (...given) => {
       const outcome = await job.run(...given);
-      stated = outcome !== null && "effect" in outcome ? outcome.effect : NO_EFFECT;
+      stated = "effect" in outcome ? outcome.effect : NO_EFFECT;
       return outcome;
     };
     const [settled] = await writer.perform([{ ...job, run }]);
@@ -147,7 +147,7 @@ test("an operation that is carried out without its effect, or with a wrong one, 
     ...job,
     async run(...given) {
       const outcome = await job.run(...given);
-      return outcome === null ? null : { ...outcome, effect };
+      return { ...outcome, effect };
     },
   });
   const read = workspace.job("data.read", { agentId: "a", key: "k" });

@@ -174,10 +174,11 @@ async function eraseAccount(session: Session, options: EraseOptions): Promise<vo
     );
   }
   const ids = workspaces.map(({ id }) => id);
+  const left = ids.join(", ") || "none";
   if (options.yes !== true) {
     return await session.print({ account_id: accountId, workspaces: ids, erased: false }, [
       `Would erase ${accountId} (${account.email}) for good: its name and addresses, its factors and sessions, and the details of its events.`,
-      `It would leave these workspaces: ${ids.join(", ") || "none"}. Events, API keys and workspaces stay, and so do backups, exports and what sinks have received.`,
+      `It would leave these workspaces: ${left}. Events, API keys and workspaces stay, and so do backups, exports and what sinks have received.`,
       "To erase it, add --yes.",
     ]);
   }
@@ -185,7 +186,7 @@ async function eraseAccount(session: Session, options: EraseOptions): Promise<vo
   const reply = await changeAccess(session, options, log, "account.erase", { accountId, proof: null });
   const { events, audit_id: auditId } = bodyOf<{ events: number; audit_id: string }>(reply);
   await session.print({ account_id: accountId, workspaces: ids, erased: true, events, audit_id: auditId }, [
-    `Erased ${accountId} and the details of its ${events} events. It has left these workspaces: ${ids.join(", ") || "none"}.`,
+    `Erased ${accountId} and the details of its ${events} events. It has left these workspaces: ${left}.`,
   ]);
 }
 

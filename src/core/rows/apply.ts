@@ -23,7 +23,7 @@ import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
 import { endEntry, endPrefix, type Moment, putEntry } from "./entries.ts";
-import { type ErasureTarget, erase } from "./erasure.ts";
+import { type ErasureTarget, erase, eraseDetails } from "./erasure.ts";
 import { removeExpired } from "./expiry.ts";
 import { prune } from "./pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
@@ -38,8 +38,7 @@ interface Contents {
   /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
   heads: { changes: HeadChanges };
-  /** `account`: the account that is erased; null for every other change. */
-  rows: { changes: readonly RowChange[]; contents: BoundContents; account: string | null };
+  rows: { changes: readonly RowChange[]; contents: BoundContents };
 }
 
 /** The bound columns of the row of a table that an event changes, with their salt. */
@@ -106,7 +105,7 @@ async function applyOther(
       const erased = await erase(tx, agent, effect.agentId, effect.target, moment.pause);
       requireCount(erased.entries, effect.entries);
       requireCount(erased.versions, effect.versions);
-      requireCount(erased.events, effect.events);
+      await eraseDetails(tx, effect.erased, moment.pause);
       return { liveEntries: liveEntries - effect.entries };
     }
     case "add_config": {
@@ -135,7 +134,7 @@ async function applyOther(
       return undefined;
     case "rows":
       await applyRows(tx, effect.changes, effect.contents);
-      if (effect.account !== null) await eraseAccount(tx, effect.account, effect.erased);
+      if (effect.account !== null) await eraseAccount(tx, effect.account, effect.erased, moment.pause);
       return undefined;
   }
 }

@@ -5,6 +5,7 @@ import type { AuditResult } from "../../log/event.ts";
 import type { EffectKind } from "../../operation-facts.ts";
 import { namesWithEffect } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { sqlTexts } from "../../store/values.ts";
 
 /**
  * An event that may have changed entries. `changed`: the entry of one key; `fewer`, entries only removed; or any
@@ -20,9 +21,7 @@ const CHANGING = sqlNames("put", "end", "end_prefix", "expire", "erase", "restor
 
 /** SQL: the names of the operations whose effects are of some kinds. */
 export function sqlNames(...kinds: readonly EffectKind[]): string {
-  return namesWithEffect(...kinds)
-    .map((operation) => `'${operation}'`)
-    .join(", ");
+  return sqlTexts(namesWithEffect(...kinds));
 }
 
 /** Returns the entries that an effect changes. */

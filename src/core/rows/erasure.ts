@@ -5,7 +5,7 @@
 import type { SeqRange } from "../../log/effects.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
-import type { SqlValue } from "../../store/values.ts";
+import { type SqlValue, sqlTexts } from "../../store/values.ts";
 import type { AgentState } from "./agents.ts";
 import { eraseAnswers } from "./answers.ts";
 import { endOfPrefix } from "./entries.ts";
@@ -38,51 +38,49 @@ export async function countErasable(
   const { live, past } = versionsOf(agent, target);
   const entries = await count(live);
   const versions = entries + (await count(past));
-  const erased = await positionsAbout(reader, agentId, target, pause);
-  const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  return { entries, versions, events, erased };
-}
-
-/** Returns the events about the target as ranges of positions, ascending and not adjacent. */
-async function positionsAbout(
-  reader: Reader,
-  agentId: string,
-  target: ErasureTarget,
-  pause: Pause,
-): Promise<SeqRange[]> {
   const seqs: number[] = [];
   for await (const [condition, parameters] of eventsAbout(reader, agentId, target, pause)) {
     const rows = await reader.all<[number]>(`SELECT seq FROM events WHERE ${condition}`, parameters);
     for (const [seq] of rows) seqs.push(seq);
   }
-  return rangesOf(seqs);
+  return { entries, versions, ...erasedAt(seqs) };
 }
 
-/** Returns positions as ranges, ascending and not adjacent. */
-export function rangesOf(seqs: number[]): SeqRange[] {
-  const ranges: [from: number, to: number][] = [];
+/** Returns what the event of an erasure states of these events: their number, and their positions as ranges, ascending. */
+export function erasedAt(seqs: number[]) {
+  const erased: [from: number, to: number][] = [];
   for (const seq of seqs.sort((a, b) => a - b)) {
-    const last = ranges.at(-1);
+    const last = erased.at(-1);
     if (last?.[1] === seq - 1) last[1] = seq;
-    else ranges.push([seq, seq]);
+    else erased.push([seq, seq]);
   }
-  return ranges;
+  return { events: seqs.length, erased };
 }
 
-/** Erases the target, also from stored answers. Returns how much was removed, as {@link countErasable} does. */
+/**
+ * Removes the details of the events at these positions.
+ * @throws when an event has none, since the event of the erasure would be false
+ */
+export async function eraseDetails(tx: Transaction, erased: readonly SeqRange[], pause: Pause): Promise<void> {
+  const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE seq >= ? AND seq <= ? AND details IS NOT NULL`;
+  for (const [index, [from, to]] of erased.entries()) {
+    if (index % RANGES_AT_ONCE === 0) await pause();
+    if ((await tx.change(sql, [from, to])) !== to - from + 1) throw new Error("an event has no details to erase");
+  }
+}
+
+/** The ranges of events that lose their details before other workspaces have a turn. */
+const RANGES_AT_ONCE = 500;
+
+/** Erases the entries of the target, also from stored answers. Returns how many were removed, as {@link countErasable} does. */
 export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget, pause: Pause) {
   const { live, past } = versionsOf(agent, target);
   const remove = async ([condition, parameters]: Condition) =>
     removeVersions(tx, await tx.all<Sized>(`SELECT id, ${BYTES} FROM entries WHERE ${condition}`, parameters), pause);
   const entries = await remove(live);
   const versions = entries + (await remove(past));
-  let events = 0;
-  for await (const [condition, parameters] of eventsAbout(tx, agentId, target, pause)) {
-    const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE ${condition}`;
-    events += await tx.change(sql, parameters);
-  }
   await eraseAnswers(tx, agentId, textOf(target));
-  return { entries, versions, events };
+  return { entries, versions };
 }
 
 /** Returns the JSON text of the key, or the beginning of the JSON text of a key with the prefix. */
@@ -103,7 +101,7 @@ function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Co
 const NO_AGENT = -1;
 
 /** The events that are examined before other workspaces have a turn. */
-const EVENTS_AT_ONCE = 2_000;
+export const EVENTS_AT_ONCE = 2_000;
 
 /**
  * Yields conditions, each for the next events of a chain whose details name the key, or a key with the prefix. The
@@ -147,5 +145,5 @@ const ENDING = sqlNames("end_prefix");
 /** The members of details that name keys, and for each, as SQL, the operations whose details have it. */
 const NAMING = (["key", "prefix"] as const).map((member) => {
   const names = EVENT_NAMES.filter((name) => eventFacts(name)?.erasedBy.includes(member));
-  return [member, names.map((name) => `'${name}'`).join(", ")] as const;
+  return [member, sqlTexts(names)] as const;
 });

@@ -6,7 +6,7 @@ import type { StoredEvent } from "../../log/rows.ts";
 import type { TimeWindow } from "../../operation-facts.ts";
 import { ERASING } from "../../operations.ts";
 import { after, type MaybePromise, type Reader, type Row } from "../../store/transaction.ts";
-import type { SqlValue } from "../../store/values.ts";
+import { type SqlValue, sqlTexts } from "../../store/values.ts";
 
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
 export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
@@ -113,7 +113,7 @@ export async function erasuresOf(
 ): Promise<StoredEvent[]> {
   const rows = await reader.all<EventRow>(
     `${SELECT_EVENT} FROM events
-     WHERE seq > ?1 AND operation IN (${ERASING.map((name) => `'${name}'`).join(", ")}) AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
+     WHERE seq > ?1 AND operation IN (${sqlTexts(ERASING)}) AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
        AND EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
          WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3)
      ORDER BY seq`,

@@ -6,7 +6,7 @@ import { NO_POLICIES, policiesOf } from "../../screen/policies.ts";
 import { freshAt } from "../../screen/retention.ts";
 import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { SqlValue } from "../../store/values.ts";
+import { type SqlValue, sqlTexts } from "../../store/values.ts";
 import { pageOf } from "../lists.ts";
 import { loadWorkspacePolicies } from "./configs.ts";
 import { endOfPrefix } from "./entries.ts";
@@ -43,9 +43,7 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
  * others do about an agent is passed over, a million events in 0.2 s.)
  */
 const LAST_ACTIVITY = `SELECT timestamp FROM events WHERE agent_id = ?1
-  AND operation IN (${EVENT_NAMES.filter(isActivity)
-    .map((name) => `'${name}'`)
-    .join(", ")})
+  AND operation IN (${sqlTexts(EVENT_NAMES.filter(isActivity))})
   AND body ->> '$.actor' <> ?2 ORDER BY agent_seq DESC LIMIT 1`;
 
 const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";

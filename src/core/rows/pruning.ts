@@ -12,6 +12,7 @@ import { LOG_RESTORE } from "../../log/seal.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import { type EventName, namesWithEffect } from "../../operations.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
+import { sqlTexts } from "../../store/values.ts";
 import { goOn } from "../../store/walk.ts";
 import { SWITCHED } from "./suspension.ts";
 
@@ -57,9 +58,7 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
   return end - (end % TILE_WIDTH);
 }
 
-const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, RAISE_VOCABULARY, ...namesWithEffect("rows", "heads")]
-  .map((name) => `'${name}'`)
-  .join(", ");
+const KEPT_OPERATIONS = sqlTexts([PRUNE, LOG_RESTORE, RAISE_VOCABULARY, ...namesWithEffect("rows", "heads")]);
 
 /** SQL: the events before the position `?1` that a pruning keeps. */
 const KEPT = `(SELECT 0

@@ -108,7 +108,7 @@ class Run {
     const job = this.job.parts[index] as Job;
     const context = recorder.contextOf(job);
     return after(recorder.decide(job, context, prepared), (outcome) => {
-      if (outcome === null || "unrecorded" in outcome) return null;
+      if ("unrecorded" in outcome) return null;
       const decided = { index, job, context, outcome };
       if (outcome.answer.kind === "problem") return decided;
       if (!this.job.atomic || !isRefusal(outcome)) return after(this.#record(decided), () => null);

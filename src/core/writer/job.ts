@@ -36,8 +36,8 @@ export interface Job {
   prepare?(agents: AgentDirectory, nowMs: number): unknown;
   /** Returns the jobs to run right before this one, in the same transaction. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
-  /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */
-  run(reader: Reader, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded | null>;
+  /** Runs inside the transaction. @param prepared the result of `prepare` */
+  run(reader: Reader, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded>;
 }
 
 /** The result of a job's `prepare`, or the reply to the job when it threw. */

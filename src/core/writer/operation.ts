@@ -6,7 +6,7 @@
 
 import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import type { SeqRange } from "../../log/effects.ts";
+import { recordedEffect } from "../../log/effects.ts";
 import type { AuditResult } from "../../log/event.ts";
 import { rowChanges } from "../../log/row-effects.ts";
 import type { VersionCondition } from "../../operation-facts.ts";
@@ -305,8 +305,7 @@ export const unchanged = (body = done({ auditId: null })): Unrecorded => ({
 /**
  * Returns the outcome of a successful operation whose event states rows of the workspace (row-effects.ts), with a JSON
  * body.
- * @param more the contents of the rows of which the details state a digest; the account that is erased, with the positions
- * of the events whose details go with it
+ * @param contents of the rows of which the details state a digest
  * @throws when the details do not have the operation's form
  */
 export function changedRows(
@@ -314,13 +313,13 @@ export function changedRows(
   { seq, timestamp, workspaceId }: Pick<Context, "seq" | "timestamp" | "workspaceId">,
   details: JsonObject,
   body: LongText,
-  more: { contents?: BoundContents; status?: number; erased?: readonly SeqRange[]; account?: string } = {},
+  { contents = {}, status }: { contents?: BoundContents; status?: number } = {},
 ): Outcome<JsonAnswer> {
-  const { contents = {}, status, erased = [], account = null } = more;
+  const stated = recordedEffect({ operation, result: "ok" }, details);
   const changes = rowChanges({ operation, seq, timestamp, workspace_id: workspaceId }, details);
-  if (changes === null) throw new Error(`the details of ${operation} do not have its form`);
+  if (changes === null || stated.kind !== "rows") throw new Error(`the details of ${operation} do not have its form`);
   return answered(null, details, body, {
-    effect: { kind: "rows", changes, contents, erased, account },
+    effect: { ...stated, changes, contents },
     ...(status !== undefined && { status }),
   });
 }

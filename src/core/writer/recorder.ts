@@ -5,7 +5,6 @@
 import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
-import { rowTables } from "../../log/row-effects.ts";
 import { VIEW } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import { TooMuchWork } from "../../screen/patterns/work.ts";
@@ -13,7 +12,7 @@ import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
 import type { Connection } from "../../store/connection.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import type { AgentChange, AgentState } from "../rows/agents.ts";
-import { applyEffect, type Effect } from "../rows/apply.ts";
+import { applyEffect } from "../rows/apply.ts";
 import type { StoredSeal } from "../rows/seals.ts";
 import { rootSoFar } from "../rows/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
@@ -26,9 +25,6 @@ import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 import type { Transactions } from "./transactions.ts";
 import { type View, Views, viewOf } from "./views.ts";
-
-/** The reply when a job had nothing to do, so that nothing was recorded. */
-const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
 
 /** The options of a recorder. `WriterOptions` describes each. */
 interface RecorderOptions {
@@ -68,8 +64,7 @@ export class Recorder {
     }
   }
 
-  #recordWhole(job: Job, context: Context, outcome: Outcome | Unrecorded | null): MaybePromise<Reply> {
-    if (outcome === null) return NOTHING_DONE;
+  #recordWhole(job: Job, context: Context, outcome: Outcome | Unrecorded): MaybePromise<Reply> {
     if ("unrecorded" in outcome) return unrecorded(outcome.unrecorded);
     const view = viewOf(job, outcome);
     return view === null ? this.record(job, context, outcome) : this.#look(job, context, outcome, view);
@@ -97,8 +92,8 @@ export class Recorder {
     return reply;
   }
 
-  /** Runs a job. This changes nothing: it returns the outcome to be recorded; null for nothing. */
-  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded | null> {
+  /** Runs a job. This changes nothing: it returns the outcome to be recorded, or what is answered without an event. */
+  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome | Unrecorded> {
     return job.run(this.connection, context, prepared);
   }
 
@@ -172,18 +167,12 @@ export class Recorder {
       // The cache is updated last, when nothing in this operation can fail any more.
       this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
       const { effect } = outcome;
-      if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
-      if (effect.kind === "rows") this.#noteRows(effect);
+      const isErasure = effect.kind === "erase" || (effect.kind === "rows" && effect.account !== null);
+      if (isErasure || effect.kind === "prune") this.log.toScrub = true;
+      if (effect.kind === "rows") this.log.noteRows(isErasure ? undefined : effect.changes.map(({ table }) => table));
       const reply = replyOf(context, outcome);
       return outcome.sealed === true ? this.#sealBefore(context.seq + 1).then(() => reply) : reply;
     });
-  }
-
-  #noteRows({ changes, account }: Extract<Effect, { kind: "rows" }>): void {
-    this.log.noteRows(changes.map(({ table }) => table));
-    if (account === null) return;
-    this.log.noteRows(rowTables.map(([table]) => table));
-    this.log.toScrub = true;
   }
 
   /**

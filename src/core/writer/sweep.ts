@@ -12,7 +12,7 @@ import { agentsThatSet, loadWorkspacePolicies } from "../rows/configs.ts";
 import { agentsWithEnded, countExpiredVersions } from "../rows/expiry.ts";
 import { type OperationRequest, systemPrincipal } from "./contract.ts";
 import type { Job } from "./job.ts";
-import { answered, type Context, subjectOf } from "./operation.ts";
+import { answered, type Context, subjectOf, unchanged } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
 
 /** The most versions removed in one transaction, so that a large sweep does not delay other operations. */
@@ -43,10 +43,10 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
     principal,
     async run(reader, context) {
       const agent = await findAgent(reader, context);
-      if (agent === null) return null;
+      if (agent === null) return unchanged();
       const fresh = freshAt(agent.policies, context.nowMs);
       const { versions: count, live } = await countExpiredVersions(reader, agent, fresh, limit);
-      if (count === 0) return null;
+      if (count === 0) return unchanged();
       return answered(agent, { count }, "{}", { effect: { kind: "expire", count, fresh, live } });
     },
   };

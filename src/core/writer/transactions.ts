@@ -101,8 +101,8 @@ export class Transactions {
     this.#head = head;
   }
 
-  /** Notes that rows of these tables were changed in the transaction, or may have been by others. */
-  noteRows(tables: readonly RowTableName[]): void {
+  /** Notes that rows of these tables, by default of all, were changed in the transaction, or may have been by others. */
+  noteRows(tables: readonly RowTableName[] = rowTables.map(([table]) => table)): void {
     for (const table of tables) this.changed.add(table);
     this.rights.clear();
   }
@@ -273,7 +273,7 @@ export class Transactions {
   /** Others have written to the file. */
   #noteOthers(): void {
     this.#dataVersion = -1;
-    this.noteRows(rowTables.map(([table]) => table));
+    this.noteRows();
   }
 
   async #writeHeads(before: Head): Promise<void> {

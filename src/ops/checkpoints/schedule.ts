@@ -5,6 +5,7 @@ import { agentsThatSet, loadWorkspacePolicies } from "../../core/rows/configs.ts
 import { sqlNames } from "../../core/rows/entry-changes.ts";
 import { type Principal, systemPrincipal } from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
+import { unchanged } from "../../core/writer/operation.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { isFromFuture } from "../../ids.ts";
 import { SYSTEM } from "../../log/event.ts";
@@ -67,7 +68,7 @@ const dueJob = (principal: Principal, agentId: string, onAhead: () => void): Job
   principal,
   async run(reader, context) {
     const agent = await context.agents.find(agentId);
-    if (agent === null || !(await isDue(reader, agent, context.nowMs, onAhead))) return null;
+    if (agent === null || !(await isDue(reader, agent, context.nowMs, onAhead))) return unchanged();
     return createCheckpoint.run(reader, context, { agentId, label: null, metadata: {} });
   },
 });
@@ -103,13 +104,13 @@ const excessJob = (principal: Principal, agentId: string): Job => ({
   principal,
   async run(reader, context) {
     const agent = await context.agents.find(agentId);
-    if (agent === null) return null;
+    if (agent === null) return unchanged();
     const made = await reader.all<[string]>(
       `SELECT c.id FROM checkpoints c JOIN events e ON e.seq = c.event_seq
        WHERE c.agent = ? AND ${MAKING} AND e.body ->> '$.actor' = ? ORDER BY c.as_of_seq`,
       [agent.firstSeq, SYSTEM],
     );
     const oldest = made.length > scheduledKept(agent.policies) ? made[0] : undefined;
-    return oldest === undefined ? null : removeCheckpoint(reader, context, { checkpointId: oldest[0] });
+    return oldest === undefined ? unchanged() : removeCheckpoint(reader, context, { checkpointId: oldest[0] });
   },
 });

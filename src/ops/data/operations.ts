@@ -112,7 +112,7 @@ export const eraseData: Run<"data.erase"> = async (reader, context, input) => {
     return notFound(agent, agentId, "entry_not_found", NOTHING, {});
   }
   const body = { deleted: entries, erased_events: events, audit_id: context.auditId };
-  const details = naming(agent, agentId, { entries, versions, events, erased: erased.map(([from, to]) => [from, to]) });
+  const details = naming(agent, agentId, { entries, versions, events, erased });
   return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
 };
 

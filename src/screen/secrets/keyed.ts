@@ -192,13 +192,12 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
 
 const PREFIX_OF_ID = /^[a-z]{2,12}[_-](?=\w{10})/;
 
-/** `"run_8cTxpaMONOPass", "run_S6yQiSIMJHJvFL"`: two identifiers with one prefix and one length, not a name and a value. */
+/** `"run_8cTxpaMONOPass", "run_S6yQiSIMJHJvFL"`: two identifiers with the same prefix and length, not a name and a value. */
 function isNextIdentifier(text: string, start: number, { start: at, end: last, quoted }: Assigned): boolean {
   const prefix = quoted ? PREFIX_OF_ID.exec(text.slice(at, last))?.[0] : undefined;
   if (prefix === undefined) return false;
-  const from =
-    Math.max(0, start - LONGEST_NAME_REST) +
-    text.slice(Math.max(0, start - LONGEST_NAME_REST), start).lastIndexOf(prefix);
+  const nearby = Math.max(0, start - LONGEST_NAME_REST);
+  const from = nearby + text.slice(nearby, start).lastIndexOf(prefix);
   const before = /^([\w-]+)["'`]\s{0,2},\s{0,12}["'`]$/.exec(text.slice(from, at))?.[1];
   return before?.length === last - at && before.startsWith(prefix);
 }

@@ -110,6 +110,7 @@ export function workloadsOf({ settings, installation, clock, logger, workspaces 
       monotonicMs: () => performance.now(),
       readAuthorities,
       async idOf(workspaceId, { issuer, subject }) {
+        // A full disk or quota would refuse the second operation, also to a workload that is known.
         const known = await workspaces.ask(workspaceId, "workload.find", { issuer, subject });
         if (known !== null) return known;
         const principal = systemPrincipal(workspaceId);

@@ -3,12 +3,12 @@
  * names the positions whose details it erased; details that are missing elsewhere were removed in another way.
  */
 import type { JsonObject } from "../../json.ts";
-import { recordedEffect, type SeqRange } from "../../log/effects.ts";
+import { covers, recordedEffect, type SeqRange } from "../../log/effects.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { isSalt, saltedDigest } from "../../log/hash.ts";
 import { parseCanonicalObject } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
-import { ERASING, eventFacts } from "../../operations.ts";
+import { ERASING, isErasable } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
 
 /** Whether the details and the salt are both missing. */
@@ -91,11 +91,11 @@ interface BlankReport {
   counts: BlankCounts;
 }
 
+/** The problem of an event without details that should have some. */
+export const UNNAMED_BLANK = "the details are gone, and no erasure names this event";
+
 /** The problem of an erasure that {@link Blanks.note} refuses. */
 export const NO_ERASURE = "the details do not have the form of an erasure";
-
-/** Whether an erasure can erase the details of events of an operation. */
-export const isErasable = (operation: string): boolean => (eventFacts(operation)?.erasedBy.length ?? 0) > 0;
 
 /** Whether an event is an erasure. */
 export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
@@ -183,14 +183,14 @@ export class Blanks {
       skipTo(blank.seq);
       due = blank.seq + 1;
       if ((named[at]?.[0] ?? Number.POSITIVE_INFINITY) <= blank.seq) continue;
-      const later = this.#later.filter((erasure) => erasure.named.some(([a, b]) => a <= blank.seq && blank.seq <= b));
+      const later = this.#later.filter((erasure) => covers(erasure.named, blank.seq));
       if (later.length === 0) missing.push(blank);
       else if (!later.some(({ proved }) => proved)) unproved += 1;
     }
     skipTo(Number.POSITIVE_INFINITY);
     const open = unproved + (isWhole ? 0 : missing.length);
-    const message = "the details are gone, and no erasure names this event";
-    if (isWhole) for (const blank of missing) problems.push({ ...blank, code: "details_missing", message });
+    if (isWhole)
+      for (const blank of missing) problems.push({ ...blank, code: "details_missing", message: UNNAMED_BLANK });
     return { problems, counts: { erasedDetails: this.blanks.length, openErased: open } };
   }
 

@@ -1,7 +1,7 @@
 /** Compares the rows that events state ({@link ROW_TABLES}) with those that are stored. */
 
 import type { JsonObject } from "../../json.ts";
-import { recordedEffect, type SeqRange } from "../../log/effects.ts";
+import { covers, recordedEffect, type SeqRange } from "../../log/effects.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import {
   boundDigest,
@@ -12,11 +12,12 @@ import {
   rowChanges,
   rowTables,
 } from "../../log/row-effects.ts";
+import { isErasable } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { RowForm } from "../columns.ts";
-import { isErasable } from "../events/details.ts";
+import { UNNAMED_BLANK } from "../events/details.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 
 const ROWS_AT_ONCE = 500;
@@ -77,8 +78,8 @@ export class StatedRows {
 
   /** Compares every row, after the last event. */
   async compare(reader: Reader): Promise<void> {
-    for (const seq of this.#blanks.filter((blank) => !this.#erased.some(([a, b]) => a <= blank && blank <= b))) {
-      this.report("details_missing", null, seq, "the details are gone, and no erasure names this event");
+    for (const seq of this.#blanks) {
+      if (!covers(this.#erased, seq)) this.report("details_missing", null, seq, UNNAMED_BLANK);
     }
     for (const [table, facts] of rowTables) await this.#compareTable(reader, table, facts);
   }

@@ -2,5 +2,5 @@
 import type { Reader } from "../../../store/transaction.ts";
 
 /** Returns the id by which the workspace knows a workload; undefined before it has acted there. */
-export const findWorkload = (reader: Reader, issuer: string, subject: string): Promise<string | undefined> =>
-  Promise.resolve(reader.value<string>("SELECT id FROM workloads WHERE issuer = ? AND subject = ?", [issuer, subject]));
+export const findWorkload = async (reader: Reader, issuer: string, subject: string): Promise<string | undefined> =>
+  await reader.value<string>("SELECT id FROM workloads WHERE issuer = ? AND subject = ?", [issuer, subject]);

@@ -160,13 +160,11 @@ export const resetPassword: Run<"account.reset_password"> = async (reader, conte
 export const eraseAccount: Run<"account.erase"> = async (reader, context, { accountId, proof }) => {
   const account = await requireAccount(reader, accountId);
   if (proof !== null) withProof(account, proof);
-  const erased = await eventsOfAccount(reader, accountId, context.pause);
-  const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  const about = await eventsOfAccount(reader, accountId, context.pause);
   const operator = (await findMember(reader, accountId)) !== undefined;
-  const links = await linksUsedBy(reader, accountId);
-  const details = { account_id: accountId, operator, links, events, erased: erased.map((range) => [...range]) };
-  const body = JSON.stringify({ account_id: accountId, events, audit_id: context.auditId });
-  return changedRows("account.erase", context, details, body, { account: accountId, erased });
+  const details = { account_id: accountId, operator, links: await linksUsedBy(reader, accountId), ...about };
+  const body = JSON.stringify({ account_id: accountId, events: about.events, audit_id: context.auditId });
+  return changedRows("account.erase", context, details, body);
 };
 
 const NO_TOTP = { totpSecret: null, totpSince: null, totpStep: 0 } as const;

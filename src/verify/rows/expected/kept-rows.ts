@@ -3,6 +3,7 @@
 import { sqlNames } from "../../../core/rows/entry-changes.ts";
 import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../core/rows/pruning.ts";
 import { isJsonObject } from "../../../json.ts";
+import { covers } from "../../../log/effects.ts";
 import { hasTable, type Reader } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { integer } from "../../columns.ts";
@@ -98,9 +99,7 @@ export async function reportBlanks(reader: Reader, verifier: LogVerifier, state:
     for (const [, ...columns] of page) {
       const effect = readNamedEvent(...columns)?.effect;
       if (effect?.kind !== "erase") continue;
-      for (const [first, last] of effect.erased) {
-        for (const seq of left) if (seq >= first && seq <= last) left.delete(seq);
-      }
+      for (const seq of left) if (covers(effect.erased, seq)) left.delete(seq);
     }
   }
   for (const seq of left) {

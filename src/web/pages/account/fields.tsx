@@ -1,5 +1,5 @@
 /** Fields that the pages about accounts share. */
-import { TextField, type TextFieldProps } from "../../ui/field.tsx";
+import { TextField, type TextFieldProps, useFields } from "../../ui/field.tsx";
 
 /** The daemon accepts no shorter password. */
 const MIN_PASSWORD_LENGTH = 12;
@@ -26,4 +26,16 @@ export function Code(field: Labelled) {
 /** The address of an account. The browser offers passkeys there, too, once a page asks for one. */
 export function Email(field: Labelled) {
   return <TextField label="Email" {...field} type="email" autocomplete="username webauthn" required />;
+}
+
+/** The password and the code, which the daemon requires before it changes the second factor, or erases the account. */
+export function useProofs() {
+  const { field, values } = useFields({ password: "", code: "" });
+  const fields = (
+    <>
+      <Password label="Your password" {...field("password")} autofocus />
+      <Code {...field("code")} />
+    </>
+  );
+  return { body: values, fields };
 }

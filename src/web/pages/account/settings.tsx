@@ -9,10 +9,10 @@ import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { Heading, Problem, Section, Show } from "../../ui/parts.tsx";
-import { NewPassword, Password } from "./fields.tsx";
+import { NewPassword, Password, useProofs } from "./fields.tsx";
 import { PasskeysSection } from "./passkeys.tsx";
 import { IssuerProblem } from "./sign-in.tsx";
-import { TotpSection, useProofs } from "./totp.tsx";
+import { TotpSection } from "./totp.tsx";
 
 export function SettingsPage() {
   if (session.value.kind !== "in") return null;

@@ -11,7 +11,7 @@ import { useClose } from "../../ui/leave.ts";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Section, Show } from "../../ui/parts.tsx";
-import { Code, Password } from "./fields.tsx";
+import { Code, Password, useProofs } from "./fields.tsx";
 
 /** Light modules around a QR code (ISO/IEC 18004 asks for four). */
 const QUIET_ZONE = 4;
@@ -96,18 +96,6 @@ function Modules({ modules, label }: { modules: boolean[][]; label: string }) {
       <path d={path} />
     </svg>
   );
-}
-
-/** The password and the code, which the daemon requires before it changes the second factor, or erases the account. */
-export function useProofs() {
-  const { field, values } = useFields({ password: "", code: "" });
-  const fields = (
-    <>
-      <Password label="Your password" {...field("password")} autofocus />
-      <Code {...field("code")} />
-    </>
-  );
-  return { body: values, fields };
 }
 
 function Renew() {
