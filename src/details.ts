@@ -6,8 +6,9 @@
 import { AGENT_ID_FORM } from "./agent-id.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 
+export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
 /** The result of an operation. */
-export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
+export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
 /** Who can be the actor: a key, a user, a workload, the command line (`cli`), the daemon (`system`). */
 export type Actors = Exclude<`${"k" | ""}${"u" | ""}${"l" | ""}${"c" | ""}${"s" | ""}`, "">;
@@ -162,8 +163,10 @@ export interface Bearer {
 
 const TRACE = matching("trace", "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}");
 const WORKLOAD = only({ issuer: TEXT, subject: TEXT });
-/** The words for a second factor. */
-export const FACTOR = oneOf("totp", "recovery_code", "passkey");
+const SECOND_FACTORS = ["totp", "recovery_code", "passkey"] as const;
+/** A second factor. */
+export type SecondFactor = (typeof SECOND_FACTORS)[number];
+export const FACTOR = oneOf(...SECOND_FACTORS);
 const AUTHORISED_BY = only({
   session_id: id("ses"),
   second_factor: nullable(FACTOR),

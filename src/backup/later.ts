@@ -7,8 +7,10 @@ import { basename, join } from "node:path";
 import { type Head, readHead } from "../core/writer/head.ts";
 import { Failure } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
+import { isLogEmpty } from "../store/closing.ts";
 import { openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { isNdjsonHeader } from "../verify/events/export-lines.ts";
 import { verifyDatabaseFile, verifyExportFile } from "../verify/sources.ts";
 import { type LaterEvent, Losses } from "./losses.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
@@ -65,8 +67,7 @@ function filesOf(root: string, copies: Reading["copies"]): string[] {
 
 /** Reads one file. Returns why it cannot be used. */
 async function readOne(path: string, reading: Reading): Promise<(Later & { workspaceId: string }) | string> {
-  const log = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
-  const file = { path, immutable: !log };
+  const file = { path, immutable: isLogEmpty(path) };
   const { encryptionKey, copies } = reading;
   const ofFile = await verifyDatabaseFile(file, { path, encryptionKey, threads: { count: 1 } });
   const isFile = ofFile.report.kind === "workspace";
@@ -108,7 +109,7 @@ type File = Parameters<typeof verifyDatabaseFile>[0];
 function readExport(path: string): Log {
   const text = readFileSync(path, "utf8");
   const lines = text.trimStart().split("\n");
-  const events = isHeader(lines[0] ?? "")
+  const events = isNdjsonHeader(lines[0] ?? "")
     ? eventsOfLines(lines)
     : (JSON.parse(text) as { events: PlacedEvent[] }).events;
   return { head: events.at(-1) as PlacedEvent, events };
@@ -119,12 +120,3 @@ const eventsOfLines = (lines: readonly string[]): PlacedEvent[] =>
     .filter((line) => line.trim() !== "")
     .map((line) => JSON.parse(line) as JsonObject)
     .filter(({ type }) => type === "event") as unknown as PlacedEvent[];
-
-/** Whether the first line of an export is that of an ndjson export. */
-function isHeader(line: string): boolean {
-  try {
-    return (JSON.parse(line) as JsonObject).type === "header";
-  } catch {
-    return false;
-  }
-}

@@ -97,8 +97,7 @@ async function fill(
   const { installation_id: installation } = pointer;
   // Says what is wrong with it, before anything is copied.
   openInstallationFile(source, installation).close();
-  const listed = () => presentWorkspaces(source);
-  destination.requireRoom(roomFor(listed(), source, previous, clock));
+  destination.requireRoom(roomFor(presentWorkspaces(source), source, previous, clock));
   const parts = { source, target, previous, clock };
   const copied = await copyAll(parts, installation, request);
   if (!isDeepStrictEqual(deletedIn(source, installation), copied.deleted)) {

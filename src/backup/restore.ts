@@ -182,12 +182,10 @@ async function restoreInto(
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
   const ended = { ended_sessions: 0, ended_links: 0 };
-  const restored = manifest.workspaces.map((one) => one.workspace_id).filter((id) => request.decided.has(id));
   // Only the log of the installation knows all workspaces.
   const leftOut = manifest.left_out.map((one) => one.workspace_id);
-  for (const workspace_id of restored) {
+  for (const [workspace_id, decided] of request.decided) {
     const lacking = workspace_id === installation && leftOut.length > 0 ? { workspaces_left_out: leftOut } : {};
-    const decided = request.decided.get(workspace_id) as Decided;
     const details = { ...backupOf, ...lacking, ...rightsDetails(decided) };
     const number = epochNumber(clock(), random);
     const seals = { number, kept: request.kept, sealFile: sealFile(target, workspace_id) };
@@ -208,7 +206,7 @@ async function restoreInto(
   return {
     data_dir: target.root,
     backup_created_at: manifest.created_at,
-    workspaces: restored.length,
+    workspaces: request.decided.size,
     left_out: manifest.left_out,
     epochs,
     unsealed,

@@ -7,11 +7,10 @@ import { join } from "node:path";
 import { keyState, listKeys } from "../core/rows/access/keys.ts";
 import { listMembers, listOpenInvitations, secondFactorSince } from "../core/rows/access/members.ts";
 import { isSuspended } from "../core/rows/suspension.ts";
-import { recordingJob } from "../core/writer/job.ts";
 import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { Failure } from "../failure.ts";
 import { ROLES, type Role } from "../operation-facts.ts";
-import { requireRecorded } from "../ops/directory/journal.ts";
+import { recordIn } from "../ops/directory/journal.ts";
 import { isWorkspace } from "../ops/directory/workspaces.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
@@ -30,7 +29,7 @@ export interface RightsRequest {
   /** Later files of the workspaces, exports, or the directory that is replaced. */
   later: readonly string[];
   /** What happens to the workspaces that no later log settles; null: the restore is refused. */
-  otherwise: "ended" | "kept" | null;
+  otherwise: Exclude<Rights, "later"> | null;
 }
 
 /** What was decided for one workspace. */
@@ -58,7 +57,7 @@ export async function decideRights(
   return new Map(
     present.map(({ workspace_id: id }): [string, Decided] => {
       const log = later.get(id) ?? null;
-      return [id, { rights: log === null ? (otherwise as "ended" | "kept") : "later", later: log }];
+      return [id, { rights: log === null ? (otherwise as Exclude<Rights, "later">) : "later", later: log }];
     }),
   );
 }
@@ -163,8 +162,7 @@ async function deleteWorkspaces(writer: WorkspaceWriter, reader: Connection, { d
   for (const [id, details] of deleted) {
     if (!isWorkspace(reader, id)) continue;
     const event = { operation: "installation.delete_workspace", actor: "cli", details } as const;
-    const [reply] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-    requireRecorded(reply);
+    await recordIn(writer, event);
   }
 }
 

@@ -1,11 +1,12 @@
 /**
  * An event of the audit log, format governd.audit/1: the RFC 8785 (JCS) text of one JSON object. docs/audit-format.md
- * specifies the format, and `operations.ts` what an event of each operation can be. All of the text is printable ASCII without quotes or backslashes inside the strings, so it has no
- * escapes and each character is one byte.
+ * specifies the format, and `operations.ts` what an event of each operation can be. All of the text is printable ASCII
+ * without quotes or backslashes inside the strings, so it has no escapes and each character is one byte.
  */
 import { AGENT_ID_FORM } from "../agent-id.ts";
 import {
   type Actors,
+  AUDIT_RESULTS,
   type AuditResult,
   type Bearer,
   type DetailsForm,
@@ -204,14 +205,7 @@ interface Row {
 }
 
 /** The results and the actors of this vocabulary. Any other is of a greater one. */
-const RESULTS: ReadonlySet<string> = new Set<AuditResult>([
-  "ok",
-  "allowed",
-  "blocked",
-  "not_found",
-  "conflict",
-  "denied",
-]);
+const RESULTS: ReadonlySet<string> = new Set(AUDIT_RESULTS);
 const ACTORS = /^(?:(?:key|usr|wid)_|(?:cli|system)$)/;
 
 const ROWS: ReadonlyMap<string, Row> = new Map(

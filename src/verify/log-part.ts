@@ -40,6 +40,8 @@ export class KeyEvents {
   readonly #keys: string[] = [];
   readonly #digests: string[] = [];
   readonly #kinds: Pick<KeyEvent, "act" | "agent_id" | "config_version">[] = [];
+  /** The numbers of the kinds of each agent. */
+  readonly #kindsOf = new Map<string | null, number[]>();
 
   /** @param capacity the most events */
   constructor(capacity: number) {
@@ -51,11 +53,15 @@ export class KeyEvents {
   }
 
   add({ act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs }: KeyEvent): void {
-    const kinds = this.#kinds;
-    const known = kinds.findLastIndex(
-      (kind) => kind.agent_id === agent_id && kind.act === act && kind.config_version === config_version,
-    );
-    const kind = known < 0 ? kinds.push({ act, agent_id, config_version }) - 1 : known;
+    const own = this.#kindsOf.getOrInsertComputed(agent_id, () => []);
+    let kind = own.findLast((number) => {
+      const known = this.#kinds[number];
+      return known?.act === act && known.config_version === config_version;
+    });
+    if (kind === undefined) {
+      kind = this.#kinds.push({ act, agent_id, config_version }) - 1;
+      own.push(kind);
+    }
     this.#numbers.set([seq, timeMs, expiresAtMs ?? -1, kind], NUMBERS * this.count);
     this.#keys.push(key);
     this.#digests.push(digest);
@@ -114,8 +120,7 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
   const segment = verifier.segment();
   const whole = segment.events === lastSeq - firstSeq + 1 && segment.nextSeq === lastSeq + 1;
   if (!whole || !stored || segment.problems.count > 0) return null;
-  // What events after an announcement are under, only the whole log shows.
-  if (verifier.vocabularies.wasRaised || verifier.vocabularies.newerFrom !== null) return null;
+  if (verifier.vocabularies.needWholeLog) return null;
   // A restore must name the event before it, which is in another part.
   if (segment.restores.some(({ seq }) => seq === firstSeq)) return null;
   return { segment, roots, ofKeys: ofKeys.columns, events };

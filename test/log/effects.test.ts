@@ -1,10 +1,10 @@
 /** What a recorded event says of its effect on stored rows. */
 import { expect, test } from "bun:test";
+import { AUDIT_RESULTS } from "../../src/details.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../../src/log/effects.ts";
 import type { AuditResult } from "../../src/log/event.ts";
 import { EVENT_NAMES, namesWithEffect } from "../../src/operations.ts";
-import { AUDIT_RESULTS } from "../../src/ops/audit/schema.ts";
 
 const config = { version: "v2", digest: "ab", rolledBackFrom: null };
 

@@ -4,7 +4,7 @@ import type { Reader, Transaction } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
 import { type HeadsFacts, HeadsTree, type WorkspaceHead } from "./tree.ts";
 
-/** The rows that are read, or changed, before other work has a turn. */
+/** The heads that are read at once, and hashed before other work has a turn. */
 const ROWS_AT_ONCE = 1_000;
 
 /** How stored heads change. */
@@ -15,20 +15,17 @@ export interface HeadChanges {
   gone: readonly string[];
 }
 
-/** Yields the stored heads in the order of their workspaces' ids, page by page. */
-async function* pagesOfHeads(reader: Reader): AsyncGenerator<WorkspaceHead[]> {
+/** Returns the stored heads, by workspace. */
+export async function readHeads(reader: Reader): Promise<Map<string, WorkspaceHead>> {
   const sql = "SELECT workspace_id, size, hash FROM heads WHERE workspace_id > ? ORDER BY workspace_id LIMIT ?";
   const read = async (after: string) => {
     const rows = await reader.all<[string, number, string]>(sql, [after, ROWS_AT_ONCE]);
     return rows.map(([workspaceId, size, hash]) => ({ workspaceId, size, hash }));
   };
-  yield* pages("", ROWS_AT_ONCE, read, ({ workspaceId }) => workspaceId);
-}
-
-/** Returns the stored heads, by workspace. */
-export async function readHeads(reader: Reader): Promise<Map<string, WorkspaceHead>> {
   const heads = new Map<string, WorkspaceHead>();
-  for await (const page of pagesOfHeads(reader)) for (const head of page) heads.set(head.workspaceId, head);
+  for await (const page of pages("", ROWS_AT_ONCE, read, ({ workspaceId }) => workspaceId)) {
+    for (const head of page) heads.set(head.workspaceId, head);
+  }
   return heads;
 }
 

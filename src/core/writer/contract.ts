@@ -3,6 +3,7 @@
  * names and inputs), and the reply. Both are plain data, since they cross a thread boundary.
  */
 import { type AgentLimit, isWithin } from "../../agent-id.ts";
+import type { SecondFactor } from "../../details.ts";
 import type { JsonObject } from "../../json.ts";
 import { type AuditResult, SYSTEM } from "../../log/event.ts";
 import type { AuditScope, ExportFormat, Page, Role, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
@@ -51,7 +52,7 @@ export const systemPrincipal = (workspaceId: string): Principal => ({
 /** The session in which a person acts, and the second factor with which it began; null without one. */
 export type AuthorisedBy = Readonly<{
   session_id: string;
-  second_factor: "totp" | "recovery_code" | "passkey" | null;
+  second_factor: SecondFactor | null;
   /** RFC 3339. */
   second_factor_at: string | null;
 }>;

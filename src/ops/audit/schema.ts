@@ -18,12 +18,10 @@ import {
   VersionId,
   WorkspaceId,
 } from "../../api/shapes.ts";
+import { AUDIT_RESULTS } from "../../details.ts";
 import { ACTIVITY_INTERVALS } from "../../operation-facts.ts";
 import { EVENT_NAMES } from "../../operations.ts";
 import { ReportedProblem, Restore } from "../../verify/report-schema.ts";
-
-/** Every result that an event can have. */
-export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
 
 export const Activity = shape(
   "Activity",

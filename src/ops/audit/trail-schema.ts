@@ -5,6 +5,7 @@ import { checkWorkspaceWide } from "../../api/scopes.ts";
 import { component, oneOf } from "../../api/shapes.ts";
 import { parseTimestamp } from "../../api/timestamp.ts";
 import { type Principal, requireAgentAllowed } from "../../core/writer/contract.ts";
+import { AUDIT_RESULTS } from "../../details.ts";
 import type { AuditScope, TimeWindow, TrailScope } from "../../operation-facts.ts";
 import { EVENT_NAMES } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
@@ -50,7 +51,7 @@ const oneOrMore = (description: string, example: string) =>
 /** The filters of the trail. */
 export const filters = {
   operations: wordsOf(EVENT_NAMES, schema.EventName, "Only events of these operations"),
-  result: wordsOf(schema.AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
+  result: wordsOf(AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
   actor: oneOrMore("Only events of these API keys or accounts", "key_01jz8v6s3yf0abm5q2x9k7n4tc"),
   key: t.Optional({ ...Key, description: "Only events about the entry with this key." }),
   detector: oneOrMore("Only events in which these detectors or patterns found something", "email"),

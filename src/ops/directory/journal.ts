@@ -90,6 +90,12 @@ interface JournalOptions {
   onHeadsLate(reason: string): void;
 }
 
+/** Appends an event to a workspace's own chain. Returns its id. @throws as {@link requireRecorded} */
+export async function recordIn(writer: WorkspaceWriter, event: WorkspaceEvent): Promise<string> {
+  const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+  return requireRecorded(settled);
+}
+
 /** Returns the journal of a process that owns no workspaces. It seals what it appends. */
 export function fileJournal(directory: DataDirectory, options: Partial<JournalOptions> = {}): WorkspaceJournal {
   const { key = sealKeySource(directory, null), hostnames = [], clock = systemClock } = options;
@@ -100,8 +106,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
       key,
       workspaceId,
       async (writer) => {
-        const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-        const id = requireRecorded(settled);
+        const id = await recordIn(writer, event);
         const reason = await sealNow(writer);
         if (reason !== null) onUnsealed(reason);
         return id;

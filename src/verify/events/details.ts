@@ -39,12 +39,16 @@ export function genuineDetails(
   return { code: "details_malformed", message: "details are not a JSON object in canonical form" };
 }
 
+/** Returns what is wrong when another hash is stored beside an event than its bytes have. */
+export const hashProblem = ({ hash: stored }: StoredEvent, hash: string): Finding | null =>
+  stored == null || hexOf(stored) === hash
+    ? null
+    : { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
+
 /** Returns what is wrong with an event by itself, regardless of its place in the log. */
 function rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Finding[] {
-  const found: Finding[] = [];
-  if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
-    found.push({ code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" });
-  }
+  const ofHash = hashProblem(stored, hash);
+  const found: Finding[] = ofHash === null ? [] : [ofHash];
   if (stored.seq !== undefined && stored.seq !== event.seq) {
     found.push({ code: "row_mismatch", message: "the row's number is not the event's seq" });
   }

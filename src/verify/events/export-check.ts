@@ -102,7 +102,7 @@ function checkSealOf(verifier: LogVerifier, header: ExportHeader, bound: Bound, 
   }
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // In a whole log from event 0, earlier seals were compared already, and the log ends at the export's event.
-    const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
+    const run = beginsLog ? runOf(verifier, bound) : null;
     const end = run?.end === anchor.size ? { size: anchor.size, root: run.root(), own: null } : null;
     const ours = sealedWorkspace(anchor) === header.workspace_id;
     if (ours && verifier.seals?.takeOtherEpoch(anchor)) continue;

@@ -135,14 +135,12 @@ export class ExportPart {
   }
 
   /**
-   * Returns the result; null when the part is not valid, when it announces a vocabulary, under which events of other
-   * parts are, and when it declares a restore, which must be compared with the event before it, which may be in another
-   * part.
+   * Returns the result. Null when the part is not valid, and when only the whole export can decide: when the part announces
+   * a vocabulary, which holds for later parts too, or declares a restore, which must be compared with the event before it.
    */
   segment(): Segment | null {
     const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
-    const vocabularies = this.#verifier?.vocabularies;
-    if (vocabularies?.wasRaised || vocabularies?.newerFrom != null) return null;
+    if (this.#verifier?.vocabularies.needWholeLog) return null;
     return segment?.problems.count === 0 && segment.restores.length === 0 ? segment : null;
   }
 

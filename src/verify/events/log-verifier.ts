@@ -8,13 +8,13 @@ import { type AuditEventBody, announcesVocabulary, EventFormatError, parseEvent 
 import { eventHash } from "../../log/hash.ts";
 import type { CompactRange } from "../../log/merkle.ts";
 import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log/restores.ts";
-import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
+import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import { mayNameSealKey, type Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
 import { ChainSet, type EventReport, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
-import { Blanks, genuineDetails, inItsPlace, NO_ERASURE } from "./details.ts";
+import { Blanks, genuineDetails, hashProblem, inItsPlace, NO_ERASURE } from "./details.ts";
 import type { SealAudit } from "./seal-audit.ts";
 import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
@@ -259,9 +259,8 @@ export class LogVerifier {
     this.vocabularies.newerFrom ??= seq;
     this.#tree?.append(hash, seq);
     if (this.#nextSeq !== null) this.#nextSeq += 1;
-    if (stored.hash == null || hexOf(stored.hash) === hash) return;
-    const message = "the event's bytes do not have the hash stored beside them";
-    this.#problems.add({ code: "hash_mismatch", seq, id: null, message });
+    const found = hashProblem(stored, hash);
+    if (found !== null) this.#problems.add({ ...found, seq, id: null });
   }
 
   #noteRestore(event: AuditEventBody, details: JsonObject | null): void {

@@ -6,7 +6,7 @@ import { announcedVocabulary, announcesVocabulary, VOCABULARY } from "../../log/
 
 /**
  * `known`: everything that an event says is checked. `newer`: the event is under a greater number than this program
- * knows, so what it did is not. `open`: which of the two it is, a later announcement tells, or nothing here.
+ * knows, so what it did is not. `open`: a later announcement tells which of the two it is, or nothing in this evidence does.
  */
 type Standing = "known" | "newer" | "open";
 
@@ -16,7 +16,7 @@ export class Vocabularies {
   /** The number in force; null while no announcement was read. */
   inForce: number | null = null;
   /** Whether a `log.vocabulary` event was read. */
-  wasRaised = false;
+  #wasRaised = false;
   /** The position of the first event that is, or may be, under a greater number than this program knows. */
   newerFrom: number | null = null;
 
@@ -29,6 +29,11 @@ export class Vocabularies {
     private readonly raisedAt: number | undefined,
   ) {
     this.standing = (stated ?? VOCABULARY) > VOCABULARY ? "open" : "known";
+  }
+
+  /** Whether only the whole log shows what events are under, since some of these announce a number, or are under a newer one. */
+  get needWholeLog(): boolean {
+    return this.#wasRaised || this.newerFrom !== null;
   }
 
   /**
@@ -58,7 +63,7 @@ export class Vocabularies {
     if (wasOpen) this.#enter(number - 1);
     const wereKnown = this.standing === "known";
     const standing = this.#note(event);
-    this.wasRaised = true;
+    this.#wasRaised = true;
     this.#enter(Math.max(number, this.inForce ?? 0));
     return { standing, problem, ...(wasOpen && { wereKnown }) };
   }

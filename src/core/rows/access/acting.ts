@@ -6,6 +6,7 @@ import type { Role } from "../../../operation-facts.ts";
 import { Problem, secondFactorMissing } from "../../../problem.ts";
 import type { Connection } from "../../../store/connection.ts";
 import { isOfKey, type Principal } from "../../writer/contract.ts";
+import { keyState } from "./keys.ts";
 
 /** What decides whether a key may still act. */
 interface KeyLimits {
@@ -37,7 +38,7 @@ export class ActingRights {
 
   #problemOfKey({ actor, networks }: Principal, nowMs: number): Problem | null {
     const key = this.#findKey(actor);
-    const isInForce = key !== null && key.endedSeq === null && (key.expiresAt === null || key.expiresAt > nowMs);
+    const isInForce = key !== null && keyState({ ...key, revokedAt: key.endedSeq }, nowMs) === "in_force";
     const known = networks === undefined ? null : JSON.stringify(networks);
     if (isInForce && key.networks === known) return null;
     return new Problem("unauthenticated", isInForce ? "The API key has just changed." : "The API key has ended.");
@@ -52,20 +53,15 @@ export class ActingRights {
   }
 
   #findKey(id: string): KeyLimits | null {
-    const known = this.#keys.get(id);
-    if (known !== undefined) return known;
-    const sql = "SELECT expires_at, ended_seq, networks FROM keys WHERE id = ?";
-    const row = this.connection.get<[number | null, number | null, string | null]>(sql, [id]);
-    const key = row === undefined ? null : { expiresAt: row[0], endedSeq: row[1], networks: row[2] };
-    this.#keys.set(id, key);
-    return key;
+    return this.#keys.getOrInsertComputed(id, () => {
+      const sql = "SELECT expires_at, ended_seq, networks FROM keys WHERE id = ?";
+      const row = this.connection.get<[number | null, number | null, string | null]>(sql, [id]);
+      return row === undefined ? null : { expiresAt: row[0], endedSeq: row[1], networks: row[2] };
+    });
   }
 
   #findRole(id: string): Role | null {
-    const known = this.#roles.get(id);
-    if (known !== undefined) return known;
-    const role = this.connection.value<Role>("SELECT role FROM members WHERE account_id = ?", [id]) ?? null;
-    this.#roles.set(id, role);
-    return role;
+    const sql = "SELECT role FROM members WHERE account_id = ?";
+    return this.#roles.getOrInsertComputed(id, () => this.connection.value<Role>(sql, [id]) ?? null);
   }
 }
