@@ -14,6 +14,12 @@ setDefaultTimeout(3 * PROCESS_TEST_MS);
 const library = new FailingLibrary();
 afterAll(() => library[Symbol.dispose]());
 
+const PASSWORD = { email: "ada@example.com", password: "a long enough password" };
+const tokenOf = ({ ready }: RunningDaemon) => ready.sign_up_url?.split("#token=")[1];
+
+const post = (daemon: RunningDaemon, path: string, body: object) =>
+  daemon.ask(path, { method: "POST", headers: { origin: new URL(daemon.url).origin }, body: JSON.stringify(body) });
+
 test.skipIf(!CAN_FAIL).each(FAILURES)(
   "%s: writes are refused, nothing acknowledged is lost, and they resume by themselves",
   (_, failing) => expectRecovery(library, failing, 0),
@@ -30,6 +36,12 @@ test.skipIf(!CAN_FAIL)("one workspace's files fail: the others do not notice", a
   for (let i = 0; i < 20; i++) {
     await expectUnavailable(await user.write());
     expect((await other.write()).status).toBe(200);
+  }
+  // Its key is known, and stays known when the file of the installation changes.
+  expect((await post(daemon, "/account/sign-up", { ...PASSWORD, token: tokenOf(daemon) })).status).toBe(201);
+  for (const endMs = performance.now() + 1_500; performance.now() < endMs; await Bun.sleep(50)) {
+    await expectUnavailable(await user.write());
+    expect((await daemon.ask("/v1/audit/key", { apiKey: user.apiKey })).status).toBe(200);
   }
   disk.heal();
   await user.recovered();
@@ -121,11 +133,6 @@ test.skipIf(!CAN_MOUNT).each([
 });
 
 describe("people are asked to retry", () => {
-  const PASSWORD = { email: "ada@example.com", password: "a long enough password" };
-  const post = (daemon: RunningDaemon, path: string, body: object) =>
-    daemon.ask(path, { method: "POST", headers: { origin: new URL(daemon.url).origin }, body: JSON.stringify(body) });
-  const tokenOf = ({ ready }: RunningDaemon) => ready.sign_up_url?.split("#token=")[1];
-
   test.skipIf(!CAN_FAIL)("when the file of the installation cannot be written", async () => {
     using place = new Place(library);
     const { disk } = place;

@@ -70,7 +70,7 @@ export class Memberships extends RecordCache<Membership> {
     installation: Installation,
     private readonly options: MembershipsOptions,
   ) {
-    super(installation, { most: MAX_KNOWN, writeUses() {}, onError: options.onError });
+    super(installation, { most: MAX_KNOWN, ofInstallation: true, writeUses() {}, onError: options.onError });
   }
 
   /** Returns the membership of an account, which may be locked; null when it is no member, or there is no such workspace. */

@@ -30,7 +30,7 @@ export class SessionKeeper extends RecordCache<SignedIn> {
   ) {
     const writeUses = (uses: ReadonlyMap<string, number>) =>
       options.storeUse([...uses].map(([id, at]) => ({ id, at })));
-    super(installation, { most: MAX_KNOWN_SESSIONS, writeUses, onError: options.onError });
+    super(installation, { most: MAX_KNOWN_SESSIONS, ofInstallation: true, writeUses, onError: options.onError });
   }
 
   /**

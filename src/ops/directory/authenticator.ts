@@ -41,7 +41,12 @@ export class Authenticator extends RecordCache<CachedKey> {
     installation: Installation,
     private readonly options: AuthenticatorOptions,
   ) {
-    super(installation, { most: MAX_KNOWN_KEYS, writeUses: (uses) => this.#writeUses(uses), onError: options.onError });
+    super(installation, {
+      most: MAX_KNOWN_KEYS,
+      ofInstallation: false,
+      writeUses: (uses) => this.#writeUses(uses),
+      onError: options.onError,
+    });
   }
 
   /**

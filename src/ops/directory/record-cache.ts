@@ -3,8 +3,8 @@
  * collects the times of last use, which are written periodically.
  *
  * The cache is cleared whenever the shared generation changes, so a revocation by another process takes effect at once.
- * If a process is killed between its commit to the file of the installation and that signal, `PRAGMA data_version` shows the
- * change within a second.
+ * If a process is killed between its commit and that signal, the next operation in the workspace finds the change. Of
+ * the file of the installation, `PRAGMA data_version` shows it within a second.
  */
 import type { Clock } from "../../ids.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
@@ -18,6 +18,8 @@ const LAST_USE_INTERVAL_MS = 30_000;
 interface RecordCacheOptions {
   /** The most records to hold. When there are more, the cache is cleared. */
   most: number;
+  /** Whether records are read from the file of the installation. The cache is then cleared when that changes. */
+  ofInstallation: boolean;
   /** Writes when records were last used, ms since the epoch, by their ids. */
   writeUses: (uses: ReadonlyMap<string, number>) => MaybePromise<void>;
   /** Called when a background read or write fails. It is retried at the next interval. */
@@ -42,10 +44,8 @@ export abstract class RecordCache<T> implements Disposable {
     private readonly settings: RecordCacheOptions,
   ) {
     this.#generation = installation.generation.current;
-    this.#timers = [
-      this.#every(BACKSTOP_INTERVAL_MS, () => this.checkDatabase()),
-      this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse()),
-    ];
+    this.#timers = [this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse())];
+    if (settings.ofInstallation) this.#timers.push(this.#every(BACKSTOP_INTERVAL_MS, () => this.#checkInstallation()));
   }
 
   /**
@@ -105,7 +105,7 @@ export abstract class RecordCache<T> implements Disposable {
   }
 
   /** Clears the cache if the file of the installation has changed since the last call. */
-  checkDatabase(): void {
+  #checkInstallation(): void {
     const replacement = this.installation.takeReplacement();
     if (replacement !== null) throw replacement;
     const version = this.installation.dataVersion;
