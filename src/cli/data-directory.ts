@@ -52,7 +52,6 @@ export async function administer<T>(
   if (!create) existingDataDirectory(settings.data_dir);
   const directory = openDataDirectory(settings);
   using installation = await Installation.open(directory);
-  installation.nodes?.outwaitNodes();
   const random = new RandomPool();
   const parts: FoundingParts = {
     installation,

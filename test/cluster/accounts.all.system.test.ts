@@ -1,8 +1,11 @@
 /** People whose requests come through different nodes: what one node was told, counts for all. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { type Pointer, readPointer } from "../../src/core/datadir/pointer.ts";
 import { byName, HOST, madePasskey, signInChallenge } from "../account/authenticator-by-hand.ts";
 import { Browser, invited, type Person, signUp, tokenOf } from "../account/browser.ts";
 import { IssuerByHand } from "../account/issuer-by-hand.ts";
+import { governdProcess } from "../cli/governd-process.ts";
 import { administer } from "../support/administration.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
@@ -75,6 +78,35 @@ describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
         expect((await each.get("/v1/agents", headers)).json.code).toBe("workspace_mismatch");
         expect((await each.get("/account")).json.workspaces).toEqual([]);
       }
+    }
+  });
+
+  test("and lose at every node what the command line has ended when it answers", async () => {
+    const where = ["--data-dir", nodes[0].dataDir];
+    const run = async (...words: string[]) => {
+      const ran = await governdProcess([...words, ...where]);
+      expect([ran.code, ran.err]).toEqual([0, ""]);
+      return ran;
+    };
+    const { installation_id } = readPointer(dataDirectory(nodes[0].dataDir)) as Pointer;
+    const headers = { "x-workspace-id": installation_id };
+    const { email, browser } = owner;
+    // A node that was not waited for may have heard of a change by chance.
+    for (let i = 0; i < 3; i++) {
+      const made = await run("key", "create", "--workspace", owner.workspaceId, "--json");
+      const { api_key: apiKey, key_id: id } = made.json<{ api_key: string; key_id: string }>();
+      const withKey = () =>
+        Promise.all(nodes.map(async (node) => (await node.client(apiKey).get("/v1/agents")).status));
+      expect(await withKey()).toEqual([200, 200]);
+      await run("key", "revoke", id, "--workspace", owner.workspaceId);
+      expect(await withKey()).toEqual([401, 401]);
+
+      await run("account", "operator", "--email", email);
+      const asOperator = () =>
+        Promise.all(nodes.map(async (node) => (await browser.at(node).get("/v1/agents", headers)).status));
+      expect(await asOperator()).toEqual([200, 200]);
+      await run("account", "operator", "--email", email, "--end");
+      expect(await asOperator()).toEqual([403, 403]);
     }
   });
 

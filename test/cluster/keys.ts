@@ -7,6 +7,8 @@ import type { Node, Nodes } from "../support/nodes.ts";
 const PAUSE_MS = 2_000;
 /** How long a node may take for an answer: it may be frozen, ms. */
 const PATIENCE_MS = 6_000;
+/** The exit code of a command that is refused whatever fails: it would test nothing. */
+const USAGE = 2;
 
 interface Revocations {
   revoked: number;
@@ -17,14 +19,19 @@ interface Revocations {
 /** Makes keys of a workspace, uses and revokes them until `isOver`. A key that was revoked is refused by every node at once. */
 export async function revocations(nodes: Nodes, workspaceId: string, isOver: () => boolean): Promise<Revocations> {
   const { dataDir } = nodes.nodes[0] as Node;
-  const where = ["--data-dir", dataDir];
+  const where = ["--data-dir", dataDir, "--workspace", workspaceId];
   const seen: Revocations = { revoked: 0, wrong: [] };
+  const run = async (...words: string[]) => {
+    const ran = await governdProcess([...words, ...where]);
+    if (ran.code === USAGE) throw new Error(ran.err);
+    return ran;
+  };
   for (; !isOver(); await Bun.sleep(PAUSE_MS)) {
-    const made = await governdProcess(["key", "create", "--workspace", workspaceId, "--json", ...where]);
+    const made = await run("key", "create", "--json");
     if (made.code !== 0) continue;
     const { api_key: apiKey, key_id: id } = made.json<{ api_key: string; key_id: string }>();
     await Promise.all(nodes.clients(apiKey).map(asked));
-    if ((await governdProcess(["key", "revoke", id, ...where])).code !== 0) continue;
+    if ((await run("key", "revoke", id)).code !== 0) continue;
     seen.revoked++;
     for (const answer of await Promise.all(nodes.clients(apiKey).map(asked))) {
       if (answer === null || answer.status === 401 || answer.status === 503) continue;

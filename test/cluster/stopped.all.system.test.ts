@@ -27,7 +27,6 @@ async function nodeDoes<T>(
 ): Promise<T> {
   const directory = ensureDataDirectory(path, { server: serverOfDirectory(path) });
   using installation = await Installation.open(directory);
-  installation.nodes?.outwaitNodes();
   const files = fileJournal(directory);
   const random = new RandomPool();
   const ids = new IdSource(systemClock, random);

@@ -30,8 +30,14 @@ const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
 
 export class Coordination implements Disposable {
   readonly leases: Leases;
-  /** Resolves when other nodes know of a change, or do not use what they cached before it any more. */
-  announce: () => Promise<void> = async () => {};
+  /**
+   * Resolves when other nodes know of a change, or do not use what they cached before it any more. A process that cannot
+   * notify nodes waits until then.
+   */
+  announce = async (): Promise<void> => {
+    const nodes = await this.leases.otherNodes();
+    if (nodes.length > 0) await Bun.sleep(CACHE_MS);
+  };
   /** The number of changes at the last {@link refresh}; null before the first. */
   #changes: number | null = null;
 
@@ -110,14 +116,6 @@ export class Coordination implements Disposable {
       // If this fails, the lease expires by itself.
       await this.leases.giveUp(ALONE).catch(() => {});
     }
-  }
-
-  /** Makes changes of this process, which cannot notify nodes, wait until no node uses older state any more. */
-  outwaitNodes(): void {
-    this.announce = async () => {
-      const nodes = await this.leases.otherNodes();
-      if (nodes.length > 0) await Bun.sleep(CACHE_MS);
-    };
   }
 
   /** As {@link shareKeys}. */
