@@ -2231,7 +2231,8 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
     with findings.section():
         last = (1, "governd.audit/1", log.announced, len(log.hashes) - 1, log.hashes[-1])
         row = head[0] if len(head) == 1 else (None,) * 6
-        require((row[0], *row[2:]) == last, "head_mismatch", "the log does not end at its head", len(log.hashes) - 1)
+        fits = (row[0], *row[2:]) == last and isinstance(row[1], str) and is_text(row[1])
+        require(fits, "head_mismatch", "the log does not end at its head", len(log.hashes) - 1)
         require(row[1] == log.workspace, "wrong_workspace", "the head of the log names another workspace")
     findings.finish()
     anchored, said, by_key = None, "", None

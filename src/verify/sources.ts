@@ -9,7 +9,7 @@ import { continuesHead } from "../core/writer/continuity.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { VOCABULARY } from "../log/event.ts";
 import { Connection, openConnection } from "../store/connection.ts";
-import { damageOf } from "../store/damage.ts";
+import { damageOf, isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { otherGovernd, schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -132,16 +132,15 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
   const file = await aside.result();
   const damaged = damagedResult(wanted, file);
   if (damaged !== null) return damaged;
-  const all = [
-    ...otherWorkspace(found, wanted),
-    ...behindHead(connection, wanted),
-    ...file.problems.map(schemaProblem),
-  ];
+  const wrong = [...otherWorkspace(found, wanted), ...file.problems.map(schemaProblem)];
+  const isWrong = !found.valid || wrong.length > 0;
+  const all = [...wrong, ...(await readable(isWrong, [], () => behindHead(connection, wanted)))];
   const obstacles = all.length > 0 ? [] : obstaclesOf(found, wanted);
   if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
   const report = withProblems(found, all);
   // What events under a greater vocabulary say is not known.
-  const facts = whole && found.newerFrom === null ? await readLogFacts(connection) : null;
+  const isKnown = whole && found.newerFrom === null;
+  const facts = isKnown ? await readable(!report.valid, null, () => readLogFacts(connection)) : null;
   const source = { path: wanted.path, kind: "workspace" } as const;
   const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), facts };
   await nameEvents(connection, result.report.problems);
@@ -154,6 +153,19 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
   if (!whole && (await hasWorkspaceRetention(connection))) open.push(WORKSPACE_POLICIES_NOT_COVERED);
   if (open.length > 0) result.report.not_covered = open;
   return result;
+}
+
+/**
+ * Reads what is compared with other sources. Texts that are none cannot be read so, and the verification has found them:
+ * in a file that is wrong, `otherwise` stands for what they hide. @throws the error of any other file
+ */
+async function readable<T>(isWrong: boolean, otherwise: T, read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isWrong && isDamage(error)) return otherwise;
+    throw error;
+  }
 }
 
 /** Returns the result for a file with damaged pages, about which nothing can be said; null for any other file. */

@@ -188,6 +188,12 @@ describe("tampering", () => {
     ],
     ["a removed row", (one) => one.run("DELETE FROM heads WHERE workspace_id = ?", [id]), "row_missing"],
     ["no rows", (one) => one.run("DELETE FROM heads"), "row_missing"],
+    ["a hash that is no text", (one) => one.run("UPDATE heads SET hash = CAST(x'ff' AS TEXT)"), "row_changed"],
+    [
+      "an id that is no text",
+      (one) => one.run("UPDATE heads SET workspace_id = CAST(x'ff' AS TEXT) WHERE workspace_id = ?", [id]),
+      "row_changed",
+    ],
     ["a further row", (one) => one.run("INSERT INTO heads VALUES ('ws_1', 1, 'ab')"), "row_added"],
   ];
   for (const [name, change, code] of rows) {
@@ -195,6 +201,14 @@ describe("tampering", () => {
       expect(await verified(changed(withInstallation(change)))).toEqual(found(code));
     });
   }
+
+  compared("is an event whose hash is no text", async () => {
+    const spoil = (one: Connection) => one.run("UPDATE events SET hash = CAST(x'ff' AS TEXT)");
+    const ofInstallation = await verified(changed(withInstallation(spoil)));
+    expect(ofInstallation.exits).toEqual([1, 1]);
+    const ofWorkspace = await verified(changed((root) => withFile(workspaceFile(dataDirectory(root), id), spoil)));
+    expect(ofWorkspace.exits).toEqual([1, 1]);
+  });
 
   compared("is a row of heads in the file of a workspace", async () => {
     const root = changed((copy) =>
