@@ -145,7 +145,11 @@ test("stored answers are counted, and none is stored beyond the limit", async ()
   };
   const retries = Array.from({ length: 20 }, () => bench.retry());
   const replies: Reply[] = [];
-  for (const retry of retries) replies.push(await ask(retry));
+  const texts = "SELECT sum(octet_length(reply) + octet_length(body)) FROM answers";
+  for (const retry of retries) {
+    replies.push(await ask(retry));
+    expect(await answerBytes(connection)).toBeGreaterThan(connection.value<number>(texts) as number);
+  }
   const stored = replies.filter(({ answer }) => answer.kind === "json").length;
   expect(stored).toBeGreaterThan(1);
   expect(stored).toBeLessThan(10);

@@ -57,9 +57,10 @@ const bytesOf = (reply: string, body: string): number => ROW_BYTES + Buffer.byte
 
 /** Returns the approximate size of all stored answers, bytes, from the first and the last row only. */
 export async function answerBytes(reader: Reader): Promise<number> {
-  const ends = "SELECT through FROM answers ORDER BY event_seq";
-  const last = await reader.value<number>(`${ends} DESC LIMIT 1`);
-  return last === undefined ? 0 : last - ((await reader.value<number>(`${ends} LIMIT 1`)) ?? 0);
+  const before = `through - ${ROW_BYTES} - octet_length(reply) - coalesce(octet_length(body), 0)`;
+  const first = await reader.value<number>(`SELECT ${before} FROM answers ORDER BY event_seq LIMIT 1`);
+  if (first === undefined) return 0;
+  return ((await reader.value<number>("SELECT through FROM answers ORDER BY event_seq DESC LIMIT 1")) ?? 0) - first;
 }
 
 /** Whether there are stored answers. */
