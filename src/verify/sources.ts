@@ -9,7 +9,7 @@ import { continuesHead } from "../core/writer/continuity.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { VOCABULARY } from "../log/event.ts";
 import { Connection, openConnection } from "../store/connection.ts";
-import { damageOf, isDamage } from "../store/damage.ts";
+import { damageOf, isDriverError } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { otherGovernd, schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -156,14 +156,14 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
 }
 
 /**
- * Reads what is compared with other sources. Texts that are none cannot be read so, and the verification has found them:
- * in a file that is wrong, `otherwise` stands for what they hide. @throws the error of any other file
+ * Reads what is compared with other sources, which fails on texts that are no UTF-8 or no JSON. The verification has found
+ * these: in a file that is wrong, `otherwise` stands for what they hide. @throws the error of any other file
  */
 async function readable<T>(isWrong: boolean, otherwise: T, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (isWrong && isDamage(error)) return otherwise;
+    if (isWrong && isDriverError(error)) return otherwise;
     throw error;
   }
 }

@@ -35,8 +35,8 @@ const read = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "
 /** A seed whose damage to the order of rows makes a walk return to an earlier row. */
 const CIRCLES = [19];
 
-/** A seed that put bytes that are no text into the name of an index. */
-const NAMES = [111_402];
+/** Seeds that put bytes that are no text into the name of an index, and bytes that are no JSON into an event. */
+const TEXTS = [111_402, 766_794];
 
 interface DamagedOutcome {
   seed: number;
@@ -60,7 +60,7 @@ async function useDamaged(seeds: readonly number[]): Promise<DamagedOutcome[]> {
 test("whatever bytes are changed, the process and the other workspaces keep working, and what makes a walk circular is damage", async () => {
   const from = SEED % 1_000_000;
   const random = Array.from({ length: SEEDS }, (_, i) => from + i);
-  const known = [...CIRCLES, ...NAMES];
+  const known = [...CIRCLES, ...TEXTS];
   const outcomes = await useDamaged([...known, ...random]);
   expect(outcomes.slice(0, known.length)).toEqual(known.map((seed) => ({ seed, fails: true, isTampered: true })));
   expect(outcomes.map(({ seed }) => seed)).toEqual([...known, ...random]);
