@@ -14,12 +14,13 @@ const EXAMPLE = /^```sh example\n([\s\S]*?)^```$/gm;
 /** What the README says that they print, except the events of the trail. */
 const OUTPUT = /^```(?:json|text) output\n([\s\S]*?)^```$/gm;
 
-/** Replaces what differs in each run: ids, times, similarities and what is sealed. */
+/** Replaces what differs in each run: ids, times, similarities, what is sealed, and whether a key's use is on disk. */
 const lasting = (text: string): string =>
   text
     .replace(/\b(ws|key|aud|cp)_[0-9a-z]{26}\b/g, "$1_…")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…Z")
     .replace(/"similarity":[\d.]+/g, '"similarity":…')
+    .replace(/^ {2}not covered: key_use: .*\n/gm, "")
     .replace(/^ {2}sealed: .*$/gm, "  sealed: …");
 
 /** Copies what a commit of the present state would have, and nothing that was installed or built. */
