@@ -1974,7 +1974,7 @@ MIXED = ("the copy was made while a daemon wrote to it, and the database and its
 # What pages of different moments look like. An event or a seal that is wrong by itself is none of it.
 OF_SEVERAL_ROWS = {"seq_gap", "agent_seq_gap", "head_mismatch", "seal_beyond_log", "details_missing", "details_restored", "row_mismatch",
                    "schema_mismatch", "content_orphan", "content_mismatch", "content_unprovable", "content_stale", "content_changed",
-                   "content_missing"}
+                   "content_missing", "row_added", "row_missing", "row_changed", "operation_impossible"}
 
 
 def is_mixed(db, problems):

@@ -6,9 +6,8 @@ import type { Run } from "../core/writer/operation.ts";
 import type { OperationInputs } from "../operations.ts";
 import { accountOperations } from "../ops/accounts/operations.ts";
 import type { AccessChange } from "../ops/accounts/parts.ts";
-import { noteMember } from "../ops/directory/directory.ts";
 import { Installation } from "../ops/directory/installation.ts";
-import { fileJournal, withWriter } from "../ops/directory/journal.ts";
+import { withWriter } from "../ops/directory/journal.ts";
 import { keyOperations } from "../ops/keys/operations.ts";
 import { memberOperations } from "../ops/members/operations.ts";
 import { workloadOperations } from "../ops/workloads/operations.ts";
@@ -30,9 +29,6 @@ export async function changeAccess<N extends AccessChange>(
   const key = sealKeySource(directory, settings.seal_key);
   using installation = await Installation.open(directory);
   await requireLog(installation, workspaceId);
-  if (name === "member.join" && "accountId" in input) {
-    await noteMember({ installation, journal: fileJournal(directory, { key }) }, input.accountId, [workspaceId]);
-  }
   const run: Job["run"] = (reader, context) => (OPERATIONS[name].run as Run<N>)(reader, context, input);
   const job = { operation: name, run };
   const reply = await withWriter(directory, key, workspaceId, (writer) => performSealed(session, writer, job));

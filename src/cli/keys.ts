@@ -39,8 +39,8 @@ export async function workspaceOfKeyId(options: { workspace?: string }, keyId: s
     await requireNamedWorkspace(options, named);
     return named;
   }
-  const all = await consultInstallation(options, (connection) => listWorkspaces(connection).map(({ id }) => id), []);
   if (directory.server !== null) throw new Failure("usage", "Name the key's workspace with --workspace.");
+  const all = await consultInstallation(options, (connection) => listWorkspaces(connection).map(({ id }) => id), []);
   const unread: string[] = [];
   for (const workspaceId of all) {
     try {
@@ -63,7 +63,6 @@ export async function changeKeys<N extends KeyChange>(
   name: N,
   input: OperationInputs[N],
 ): Promise<Changed> {
-  await requireNamedWorkspace(options, workspaceId);
   const reply = await changeAccess(session, options, workspaceId, name, input);
   if (reply?.answer.kind === "problem" && reply.answer.code === "key_not_found") throw noKey();
   return bodyOf(reply);

@@ -9,7 +9,7 @@ import type { Job } from "../core/writer/job.ts";
 import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { Failure } from "../failure.ts";
 import { listSinks } from "../follow/sinks/stored.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import type { OperationInputs } from "../operations.ts";
 import { sinkWorkspaces } from "../ops/directory/directory.ts";
 import { Installation } from "../ops/directory/installation.ts";
@@ -17,7 +17,7 @@ import { fileJournal, withWriter } from "../ops/directory/journal.ts";
 import { askedOf, requestOf } from "../ops/sinks/asked.ts";
 import { ChangedSink, NewSink } from "../ops/sinks/schema.ts";
 import { shownWithLag } from "../ops/sinks/shown.ts";
-import { jobOf, lookOf } from "../serve/threads/registry.ts";
+import { jobOf, lookingRun } from "../serve/threads/registry.ts";
 import { sinkPlaces } from "../sink.ts";
 import type { Reader } from "../store/transaction.ts";
 import {
@@ -147,15 +147,9 @@ async function performed<N extends SinkOperation>(
   return bodyOf(reply);
 }
 
-/** Returns what performs an operation: of one that looks first, the look is within the transaction. */
 function runOf<N extends SinkOperation>(name: N, input: OperationInputs[N]): Job["run"] {
   if (name !== "sink.test") return (...given) => jobOf({ name, input, principal: given[1].principal }).run(...given);
-  return async (reader, context) => {
-    // Only searches and verifications use the rest.
-    const rest = { indexes: undefined as never, queryEmbedder: null };
-    const found = (await lookOf(name)(reader, { ...context, ...rest }, input)) as JsonValue;
-    return await jobOf({ name, input, principal: context.principal }, found).run(reader, context);
-  };
+  return lookingRun(name, input);
 }
 
 const noSink = () => new Failure("not_found", "There is no such sink. `governd sink list` lists all.");

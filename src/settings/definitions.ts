@@ -119,7 +119,7 @@ const SETTINGS = {
   heads_interval: setting(
     within(SECOND_MS, DAY_MS, duration),
     HOUR_MS,
-    "how far all workspaces have come is recorded at most this often",
+    "the shortest time between two records of how far all workspaces have come",
   ),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),

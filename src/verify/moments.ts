@@ -36,6 +36,7 @@ const OF_SEVERAL_ROWS: ReadonlySet<string> = new Set<ProblemCode>([
   ...(["seq_gap", "agent_seq_gap", "head_mismatch", "seal_beyond_log", "details_missing", "details_restored"] as const),
   ...(["row_mismatch", "schema_mismatch", "content_orphan", "content_mismatch", "content_unprovable"] as const),
   ...(["content_stale", "content_changed", "content_missing"] as const),
+  ...(["row_added", "row_missing", "row_changed", "operation_impossible"] as const),
 ]);
 
 /** A database and its log, in a private directory of this process. */

@@ -108,6 +108,7 @@ describe("a log that is being written, in which somebody", () => {
     ["changed an entry", "UPDATE entries SET value = '\"x\"' WHERE id = (SELECT max(id) FROM entries)"],
     ["removed an entry", "DELETE FROM entries WHERE id = (SELECT max(id) FROM entries)"],
     ["removed a checkpoint", "DELETE FROM checkpoints WHERE event_seq = (SELECT max(event_seq) FROM checkpoints)"],
+    ["revived a key", "UPDATE keys SET ended_seq = NULL WHERE ended_seq = (SELECT max(ended_seq) FROM keys)"],
     ["changed an agent", "UPDATE agents SET head_seq = head_seq + 1"],
   ])("%s, is tampered", async (name, sql) => {
     const { database } = filesOf(made.live.data, made.main);

@@ -505,16 +505,24 @@ export async function writing(
 ): Promise<void> {
   await Life.of(data, id, async (life) => {
     let count = 0;
+    let keyId: string | null = null;
     await work(async () => {
       const agentId = ["alpha", "beta", "gamma"][count++ % 3] as string;
       await life.write(agentId, `k${count % 5}`, `v${count}`);
       await life.checkpoint(agentId, `c${count}`);
       await life.write(agentId, `secret ${count}`, "v");
       if (erasing && count % 3 === 0) await life.perform("data.erase", { agentId, key: `secret ${count}` });
+      if (keyId === null) keyId = (await life.json("key.create", NEW_KEY)).id as string;
+      else {
+        await life.perform("key.revoke", { keyId });
+        keyId = null;
+      }
       await life.writer.seal();
     });
   });
 }
+
+const NEW_KEY = { label: "for a while", scope: "full", agents: null, networks: null, expiresInMs: null } as const;
 
 /** Returns the file of a workspace, and its file of seals. */
 export const filesOf = (data: DataDirectory, id: string): { database: string; seals: string } => ({

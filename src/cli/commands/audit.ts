@@ -2,18 +2,16 @@
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { wholeText } from "../../core/long-text.ts";
-import type { Answer, Reply } from "../../core/writer/contract.ts";
+import type { Reply } from "../../core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { Failure, systemReason } from "../../failure.ts";
-import type { JsonValue } from "../../json.ts";
 import type { PresentedEvent } from "../../log/present.ts";
 import { EXPORT_FORMATS, type ExportFormat } from "../../operation-facts.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { requireRecorded } from "../../ops/directory/journal.ts";
-import { jobOf, lookOf } from "../../serve/threads/registry.ts";
-import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
+import { lookingRun } from "../../serve/threads/registry.ts";
+import { bodyOf, consult, performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
 import { DASH, STANDARD_OUTPUT } from "../standard-streams.ts";
 import { table } from "../terminal.ts";
@@ -70,7 +68,7 @@ async function runAudit(session: Session, options: AuditOptions): Promise<void> 
       const filters = { ...(operations && { operations }), ...(result === undefined ? {} : { results: [result] }) };
       const page = { limit, offset: 0 };
       const reply = await asked(session, writer, "audit.query", { scope, window, page, ...filters });
-      return showEvents(session, bodyOf(reply.answer));
+      return showEvents(session, bodyOf(reply));
     }
     const { answer } = await asked(session, writer, "audit.export", { scope, window, format });
     if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("an export without a body");
@@ -88,23 +86,9 @@ async function asked<N extends "audit.query" | "audit.export">(
   operation: N,
   input: OperationInputs[N],
 ): Promise<Reply> {
-  const look = lookOf(operation);
-  const reply = await performSealed(session, writer, {
-    operation,
-    async run(reader, context) {
-      // Only searches and verifications use the rest.
-      const rest = { indexes: undefined as never, queryEmbedder: null };
-      const found = (await look(reader, { ...context, ...rest }, input)) as JsonValue;
-      return await jobOf({ name: operation, input, principal: context.principal }, found).run(reader, context);
-    },
-  });
+  const reply = await performSealed(session, writer, { operation, run: lookingRun(operation, input) });
   requireRecorded(reply);
   return reply as Reply;
-}
-
-function bodyOf(answer: Answer): { data: PresentedEvent[] } {
-  if (answer.kind !== "json") throw new Error("a query without a body");
-  return JSON.parse(wholeText(answer.body));
 }
 
 async function showEvents(session: Session, body: { data: PresentedEvent[] }): Promise<void> {

@@ -5,6 +5,7 @@ import { systemClock } from "../../ids.ts";
 import { SCOPES, type Scope } from "../../operation-facts.ts";
 import { type ShownKey, shownKey } from "../../ops/keys/shown.ts";
 import { parseDuration } from "../../settings/values.ts";
+import { requireNamedWorkspace } from "../data-directory.ts";
 import { changeKeys, keysOf, workspaceOfKeyId } from "../keys.ts";
 import { addCommonOptions, collect, type Session, STORED } from "../session.ts";
 import { table } from "../terminal.ts";
@@ -90,6 +91,7 @@ function readTime(leastMs: number): (text: string) => number {
 }
 
 async function createKey(session: Session, options: CreateOptions): Promise<void> {
+  await requireNamedWorkspace(options, options.workspace);
   const key = await changeKeys(session, options, options.workspace, "key.create", {
     label: options.label ?? null,
     scope: options.scope,

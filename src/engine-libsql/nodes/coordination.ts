@@ -64,6 +64,7 @@ export class Coordination implements Disposable {
     if (there !== null && own !== null && own.installation_id !== there) {
       throw new Failure("data_directory_unusable", own.engine === "embedded" ? OCCUPIED : OTHER);
     }
+    if (there !== null && own?.engine === "libsql-server") return own;
     const id = there ?? own?.installation_id;
     return id === undefined ? null : await this.name(directory, id);
   }

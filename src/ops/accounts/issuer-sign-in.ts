@@ -17,7 +17,7 @@ import { IssuerRefused } from "../../oidc/refused.ts";
 import type { Role } from "../../operation-facts.ts";
 import { Problem } from "../../problem.ts";
 import { noteMember } from "../directory/directory.ts";
-import { digestName, digestOf } from "../directory/secret.ts";
+import { digestOf } from "../directory/secret.ts";
 import { listWorkspaces, nameProblem } from "../directory/workspaces.ts";
 import { beginSession } from "./begin-session.ts";
 import { isEmail, normaliseEmail } from "./emails.ts";
@@ -75,7 +75,7 @@ async function accountOf(
 /** Returns the names of a new account. */
 function namesOf({ issuer, subject, email, name }: Identity): { email: string; name: string } {
   // Without a usable address, the account gets a unique name, with which nobody can sign in.
-  const own = `${digestName(digestOf(`${issuer}\n${subject}`)).slice(0, 16)}@${new URL(issuer).hostname}`;
+  const own = `${digestOf(`${issuer}\n${subject}`).toHex().slice(0, 16)}@${new URL(issuer).hostname}`;
   const address = email !== null && isEmail(email) ? normaliseEmail(email) : own;
   const shown = name?.trim() ?? "";
   const isGood = shown !== "" && nameProblem(shown) === null;

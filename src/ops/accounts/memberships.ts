@@ -95,7 +95,7 @@ export class Memberships extends RecordCache<Membership> {
       const some = ids.slice(at, at + ASKED_AT_ONCE).map(async (id) => {
         const found = await this.#findReadable(accountId, id);
         if (found instanceof Problem) unread.set(id, found);
-        else if (found !== null && !found.isInstallation) memberships.push(found);
+        else if (found !== null) memberships.push(found);
       });
       await Promise.all(some);
     }

@@ -10,7 +10,7 @@ import { findOpenLink } from "../../core/rows/access/links.ts";
 import type { StoredSession } from "../../core/rows/access/sessions.ts";
 import type { SignIn } from "../../operation-facts.ts";
 import { Problem } from "../../problem.ts";
-import { digestName, digestOf } from "../directory/secret.ts";
+import { digestOf } from "../directory/secret.ts";
 import { linkNotFound } from "../members/operations.ts";
 import { type BegunSession, beginSession } from "./begin-session.ts";
 import { knownDevice } from "./devices.ts";
@@ -91,7 +91,7 @@ async function authenticated(
   const { installation, passwords, attempts } = parts;
   const { email, code } = credentials;
   const device = knownDevice(installation.connection, account, origin.device);
-  const attempt = attempts.signIn({ email, address: origin.address, device: device && digestName(digestOf(device)) });
+  const attempt = attempts.signIn({ email, address: origin.address, device: device && digestOf(device).toHex() });
   const right = await passwords.verify(credentials.password, account?.password ?? null);
   if (account === undefined || !right) throw wrongPassword();
   if (!(await hasSecondFactor(installation.connection, account))) {

@@ -41,8 +41,8 @@ interface SignedUp {
 }
 
 /**
- * Makes an account, and then its workspace, or joins one with it. If the second is cut off, the account is there: it can sign
- * in, and has the right to found or to join until it did.
+ * Makes an account, and then its workspace, or joins one with it. A crash between the two leaves an account that can sign
+ * in, and that keeps the right to found or to join until it has done so.
  * @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`,
  * `rate_limited`, `unavailable`
  */

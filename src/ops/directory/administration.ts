@@ -58,7 +58,7 @@ export async function createWorkspace(
     let auditId: string;
     try {
       auditId = await journal.create(made, { operation: "key.create", ...by, details });
-      const { hash: genesis } = journal.genesisOf(id);
+      const genesis = journal.genesisOf(id);
       const added = { account_id: owner, for_workspace_id: id, name, genesis };
       await journal.record(log, { operation: "installation.add_workspace", ...by, details: added });
     } catch (error) {

@@ -23,7 +23,7 @@ import { recordHeads } from "./heads.ts";
 import type { Installation } from "./installation.ts";
 import { withWriter } from "./journal.ts";
 import { isUnfinished } from "./unfinished.ts";
-import { listDeleted, listWorkspaces, requireWorkspace } from "./workspaces.ts";
+import { listDeleted, listLogIds, requireWorkspace } from "./workspaces.ts";
 
 /** The end of a deleted workspace, as its event states it. */
 interface Deleted {
@@ -93,7 +93,7 @@ export function removeUnfinished(
 ): Promise<void> {
   return installation.alone(async () => {
     const { connection, id: own } = installation;
-    const known = new Set([own, ...listDeleted(connection), ...listWorkspaces(connection).map(({ id }) => id)]);
+    const known = new Set([...listDeleted(connection), ...listLogIds(connection)]);
     // An older copy of the installation's file lacks workspaces whose keys people have.
     const isNewest = await requireSealed(connection, sealFile(directory, own)).then(
       () => true,

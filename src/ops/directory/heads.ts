@@ -58,7 +58,7 @@ export class HeadsUpkeep implements AsyncDisposable {
     this.#follower.wake(intervalMs);
   }
 
-  /** Waits for another interval, a longer one from the next time on. */
+  /** Changes the interval. A longer one counts from the next record on. */
   useInterval(intervalMs: number): void {
     this.intervalMs = intervalMs;
     this.#follower.wake(intervalMs);

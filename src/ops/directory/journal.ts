@@ -49,8 +49,8 @@ export interface WorkspaceJournal {
   discard(workspaceId: string): Promise<void>;
   /** Returns how far the log of a workspace has come on disk. @throws the driver's error when it cannot be read */
   headOf(workspaceId: string): WorkspaceHead;
-  /** Returns the first event of the log of a workspace. @throws the driver's error when it cannot be read */
-  genesisOf(workspaceId: string): { hash: string };
+  /** Returns the hash of the first event of the log of a workspace, hex. @throws the driver's error when it cannot be read */
+  genesisOf(workspaceId: string): string;
   /** Reports that heads could not be recorded. The daemon records them later. */
   headsLate(reason: string): void;
 }
@@ -147,7 +147,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
     headOf: (workspaceId) => headOf(directory, workspaceId),
     genesisOf(workspaceId) {
       using connection = openLog(directory, workspaceId);
-      return { hash: connection.value<string>("SELECT hash FROM events WHERE seq = 0") as string };
+      return connection.value<string>("SELECT hash FROM events WHERE seq = 0") as string;
     },
     headsLate: onHeadsLate,
   };

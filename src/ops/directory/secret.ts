@@ -21,9 +21,6 @@ interface Secret {
 /** Returns the SHA-256 of a secret or an API key: the form in which it is stored. */
 export const digestOf = (text: string): Uint8Array => Bun.SHA256.hash(text) as Uint8Array;
 
-/** Returns a digest as the key of a map. */
-export const digestName = (digest: Uint8Array): string => digest.toHex();
-
 export function makeSecret(random: RandomPool): Secret {
   const text = Buffer.from(random.take(SECRET_BYTES)).toString("base64url");
   return { text, digest: digestOf(text) };

@@ -12,7 +12,7 @@ import { fitsClaims, type WorkloadRule } from "../../oidc/workload-rules.ts";
 import { namedIssuer, verifyToken, type WorkloadToken } from "../../oidc/workload-token.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
 import type { Installation } from "./installation.ts";
-import { digestName, digestOf } from "./secret.ts";
+import { digestOf } from "./secret.ts";
 import { isWorkspace } from "./workspaces.ts";
 
 /** How long a token is cached before it is verified again with the keys that its issuer then publishes, ms. */
@@ -90,7 +90,7 @@ export class Workloads {
    * Without `use`, a token whose minute is over is still returned, and verified again in the background.
    */
   known(token: string, { use } = { use: true }): readonly UnnamedWorkload[] | null {
-    const name = digestName(digestOf(token));
+    const name = digestOf(token).toHex();
     const known = this.#known.get(name);
     if (known === undefined) return null;
     if (this.options.clock() >= known.token.expiresAt) {
@@ -109,7 +109,7 @@ export class Workloads {
    * @throws {IssuerRefused} with the reason, {IssuerUnavailable}
    */
   async verify(text: string): Promise<readonly UnnamedWorkload[]> {
-    const name = digestName(digestOf(text));
+    const name = digestOf(text).toHex();
     try {
       const issuer = namedIssuer(text);
       const keys = issuer === null ? undefined : this.#issuers.get(plainIssuer(issuer))?.keys;

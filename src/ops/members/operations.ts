@@ -117,7 +117,7 @@ const changeWorkspace: Run<"workspace.change"> = async (reader, context, { requi
   return changedRows("workspace.change", context, { second_factor_since: showTimeOrNull(since) }, done(context));
 };
 
-/** @param issuer the issuer whose groups decide. It finds only members whose role they gave; null for any other. */
+/** @param issuer the issuer whose groups decide; null is returned for a member whose role they did not give */
 async function requireMember(reader: Reader, accountId: string, issuer: string | undefined) {
   const member = await findMember(reader, accountId);
   if (issuer !== undefined && member?.issuer !== issuer) return null;

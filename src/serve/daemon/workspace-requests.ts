@@ -10,7 +10,7 @@ import type { AccountDeps } from "../../ops/accounts/routes/contract.ts";
 import type { Installation } from "../../ops/directory/installation.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 
-/** Returns what finds a key of a workspace by its digest. The node that serves a workspace has the newest keys, but for new ones. */
+/** Returns what finds a key of a workspace by its digest. A copy may lack a new key: it is looked for again on the server. */
 export function keyFinder(pool: Asked, isCopy: boolean) {
   return async (workspaceId: string, digest: string): Promise<StoredKey | null> => {
     const request = { name: "key.find", input: { digest }, principal: systemPrincipal(workspaceId) } as const;

@@ -134,6 +134,22 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
   return job as N extends CompositeName ? CompositeJob : Job;
 }
 
+/**
+ * Returns what performs an operation that looks first in a process without reader threads: the look is within the
+ * transaction. Searches and verifications need more than that has.
+ */
+export function lookingRun<N extends Exclude<EventName & OperationName, CompositeName>>(
+  name: N,
+  input: OperationRequest<N>["input"],
+): Job["run"] {
+  return async (reader, context) => {
+    const around = { ...context, indexes: undefined as never, queryEmbedder: null };
+    const found = (await lookOf(name)(reader, around, input)) as JsonValue;
+    const job = jobOf({ name, input, principal: context.principal } as OperationRequest<N>, found) as Job;
+    return await job.run(reader, context);
+  };
+}
+
 function lookupJobOf({ name, input, principal }: OperationRequest<LookupName>): Job {
   const look: Lookup<never> = LOOKUPS[name];
   const run: Job["run"] = async (tx, context) => ({ unrecorded: await look(tx, context, input as never) });

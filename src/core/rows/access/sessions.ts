@@ -1,5 +1,6 @@
 /** Sessions as the file of the installation has them: the rows that events state, and when each session was last used. */
 import { showTime } from "../../../ids.ts";
+import type { WhichSessions } from "../../../operation-facts.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { SqlValue } from "../../../store/values.ts";
 import type { AuthorisedBy } from "../../writer/contract.ts";
@@ -69,6 +70,18 @@ export async function listStoredSessions(reader: Reader, accountId: string): Pro
 /** As {@link listStoredSessions}, without those that have ended by themselves. */
 export const listSessions = async (reader: Reader, accountId: string, nowMs: number): Promise<StoredSession[]> =>
   (await listStoredSessions(reader, accountId)).filter((session) => sessionEnd(session) > nowMs);
+
+/** Returns the ids of sessions of an account, also expired ones, the most recently used first. */
+export async function sessionIds(reader: Reader, accountId: string, which: WhichSessions): Promise<string[]> {
+  const sessions = await listStoredSessions(reader, accountId);
+  return sessions.filter((session) => isAmong(session, which)).map(({ id }) => id);
+}
+
+function isAmong({ id, issuerSession }: StoredSession, which: WhichSessions): boolean {
+  if ("id" in which) return id === which.id;
+  if ("allBut" in which) return id !== which.allBut;
+  return issuerSession !== null && (which.session === null || issuerSession === which.session);
+}
 
 /** Returns the accounts with sessions that began with a session at an issuer. */
 export const accountsOfIssuerSession = async (reader: Reader, session: string): Promise<string[]> =>

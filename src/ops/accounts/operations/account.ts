@@ -13,7 +13,7 @@ import {
 } from "../../../core/rows/access/accounts.ts";
 import { findOpenLink } from "../../../core/rows/access/links.ts";
 import { findMember } from "../../../core/rows/access/members.ts";
-import { listStoredSessions } from "../../../core/rows/access/sessions.ts";
+import { sessionIds } from "../../../core/rows/access/sessions.ts";
 import { type Context, changedRows, done, type Run, unchanged } from "../../../core/writer/operation.ts";
 import type { JsonObject } from "../../../json.ts";
 import { boundDigest, type Cells, ROW_TABLES, type RowTableName } from "../../../log/row-effects.ts";
@@ -129,7 +129,7 @@ export const changePassword: Run<"account.change_password"> = async (reader, con
   if (from !== null && account.password !== from) {
     throw new Problem("password_wrong", "The password was changed meanwhile. Sign in again.");
   }
-  const sessions = await sessionsBut(reader, accountId, keep);
+  const sessions = await sessionIds(reader, accountId, { allBut: keep });
   const next = { ...account, password, passwordChangedAt: context.nowMs };
   return changed("account.change_password", context, next, { sessions_ended: sessions });
 };
@@ -150,7 +150,7 @@ export const resetPassword: Run<"account.reset_password"> = async (reader, conte
       link_id: id,
       second_factor_ended: endsSecondFactor,
       passkeys_ended: passkeys.map((passkey) => passkey.id),
-      sessions_ended: await sessionsBut(reader, accountId, null),
+      sessions_ended: await sessionIds(reader, accountId, { allBut: null }),
       ...address,
     },
   );
@@ -168,9 +168,6 @@ export const eraseAccount: Run<"account.erase"> = async (reader, context, { acco
 };
 
 const NO_TOTP = { totpSecret: null, totpSince: null, totpStep: 0 } as const;
-
-const sessionsBut = async (reader: Reader, accountId: string, keep: string | null): Promise<string[]> =>
-  (await listStoredSessions(reader, accountId)).map(({ id }) => id).filter((id) => id !== keep);
 
 /** Stores the encrypted secret of a new authenticator. Codes are not required until it is confirmed. */
 export const beginTotp: Run<"account.begin_totp"> = async (reader, context, { accountId, secret }) => {

@@ -9,7 +9,7 @@ import {
   listPasskeys,
 } from "../../../core/rows/access/accounts.ts";
 import { listUnusedLinks } from "../../../core/rows/access/links.ts";
-import { listStoredSessions } from "../../../core/rows/access/sessions.ts";
+import { sessionIds } from "../../../core/rows/access/sessions.ts";
 import { changedRows, done, type Run, unchanged } from "../../../core/writer/operation.ts";
 import { showTime } from "../../../ids.ts";
 import { Problem } from "../../../problem.ts";
@@ -74,9 +74,8 @@ export const linkIdentity: Run<"account.link_identity"> = async (reader, context
 export const unlinkIdentity: Run<"account.unlink_identity"> = async (reader, context, { accountId, issuer }) => {
   const own = (await listIdentities(reader, accountId)).find((one) => one.issuer === issuer);
   if (own === undefined) return unchanged();
-  const sessions = await listStoredSessions(reader, accountId);
-  const over = sessions.filter(({ issuerSession }) => issuerSession !== null).map(({ id }) => id);
-  const details = { account_id: accountId, identity_id: own.id, issuer, sessions_ended: over };
+  const sessions = await sessionIds(reader, accountId, { issuer, session: null });
+  const details = { account_id: accountId, identity_id: own.id, issuer, sessions_ended: sessions };
   return changedRows("account.unlink_identity", context, details, done(context));
 };
 

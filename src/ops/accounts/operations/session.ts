@@ -5,11 +5,11 @@ import {
   listPasskeys,
   type StoredAccount,
 } from "../../../core/rows/access/accounts.ts";
-import { listStoredSessions, sessionEnd } from "../../../core/rows/access/sessions.ts";
+import { listStoredSessions, sessionEnd, sessionIds } from "../../../core/rows/access/sessions.ts";
 import { type Context, changedRows, type Run, unchanged } from "../../../core/writer/operation.ts";
 import { showTime } from "../../../ids.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { SignIn, WhichSessions } from "../../../operation-facts.ts";
+import type { SignIn } from "../../../operation-facts.ts";
 import { invalid, Problem } from "../../../problem.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import { bind, bindAccount, requireAccount, withProof } from "./account.ts";
@@ -105,8 +105,7 @@ async function overdue(reader: Reader, { nowMs }: Context, accountId: string): P
 
 /** Ends sessions of an account. */
 export const endSessions: Run<"account.end_sessions"> = async (reader, context, { accountId, which }) => {
-  const all = await listStoredSessions(reader, accountId);
-  const sessions = all.filter((session) => isAmong(session, which)).map(({ id }) => id);
+  const sessions = await sessionIds(reader, accountId, which);
   const body = JSON.stringify({ ended: sessions.length, audit_id: context.auditId });
   if (sessions.length === 0) return unchanged(JSON.stringify({ ended: 0, audit_id: null }));
   const issuer = "issuer" in which ? { issuer: which.issuer } : {};
@@ -118,9 +117,3 @@ export const endSessions: Run<"account.end_sessions"> = async (reader, context, 
     body,
   );
 };
-
-function isAmong({ id, issuerSession }: { id: string; issuerSession: string | null }, which: WhichSessions): boolean {
-  if ("id" in which) return id === which.id;
-  if ("allBut" in which) return id !== which.allBut;
-  return issuerSession !== null && (which.session === null || issuerSession === which.session);
-}
