@@ -32,7 +32,7 @@ const EVENT_CHANGES = effort({ usual: 9, long: 1 });
 /** One in this many is made of the changes that were already made in another workspace's file. */
 const MADE_ELSEWHERE = effort({ usual: 3, long: 1 });
 /** The most attacks on whole files of each kind. */
-const ATTACKS_ALIKE = effort({ usual: 3, long: 1_000 });
+const ATTACKS_ALIKE = effort({ usual: 2, long: 1_000 });
 const FLIPS = effort({ usual: 8, long: 5_000 });
 const SEED = 20_261_122;
 const LEAST = 400;
@@ -197,7 +197,7 @@ const SEAL_EDITS = effort({ usual: 61, long: 1 });
 const FEW_SEAL_EDITS = effort({ usual: 23, long: 1 });
 
 /** One in this many of the edits of a text is judged. It is a prime number, so that each kind has its turn. */
-const EDITS = effort({ usual: 47, long: 1 });
+const EDITS = effort({ usual: 97, long: 1 });
 
 /** Judges one in `every` edits of a text, except those that leave it unchanged. */
 async function judgeEdits(
