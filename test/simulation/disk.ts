@@ -17,7 +17,7 @@ import { openWorkspaceFile } from "../../src/core/writer/file.ts";
 import { KnownHeads } from "../../src/serve/threads/known-heads.ts";
 import { releaseClosed } from "../../src/store/closing.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { Seeded } from "../seeded.ts";
+import { Seeded } from "../seeded.ts";
 
 const SECTOR_BYTES = 512;
 
@@ -213,8 +213,10 @@ export class SimulatedDisk {
       const lost = written.subarray(at, end);
       // SQLite relies on a write leaving the neighbouring bytes unchanged (powersafe overwrite).
       const isGarbled = this.#random.chance(0.1);
+      // As many choices for each sector, since salts that SQLite draws decide which bytes differ.
+      const garbled = new Seeded(this.#random.below(2 ** 31));
       for (let i = 0; i < lost.length; i++)
-        if (lost[i] !== old[i]) lost[i] = isGarbled ? this.#random.below(256) : (old[i] as number);
+        if (lost[i] !== old[i]) lost[i] = isGarbled ? garbled.below(256) : (old[i] as number);
     }
     // The file may also be shorter.
     const length = this.#random.chance(0.5) ? written.length : this.#random.between(synced.length, written.length);
