@@ -773,7 +773,7 @@ class Seal:
         require(self.workspace == workspace, "seal_invalid", "the seal is of another workspace")
         trust.note_witnesses(self)
         if not trust.keys:
-            return "sealed (by whom is not checked: no --public-key)"
+            return "sealed (by whom is not established: no key was given)"
         signed = self.signed_by_any(trust.with_later(keys))
         require(signed, "seal_missing", not_their_key(trust, {fingerprint_of(key) for key in keys}))
         return "sealed with the given key" if self.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
@@ -3317,7 +3317,7 @@ def check_stored_seals(db, log, trust, filed, covered):
     if through is None:
         return "unsealed: its holder could have made all of it"
     if not trust.keys:
-        return f"sealed through seq {through} (by whom is not checked: no --public-key)"
+        return f"sealed through seq {through} (by whom is not established: no key was given)"
     require(covered[0] is not None, "seal_missing", not_their_key(trust, set(from_size)))
     return f"sealed with {'the given key' if own else 'a key that the given key leads to'} through seq {covered[0]}"
 

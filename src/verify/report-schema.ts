@@ -109,6 +109,9 @@ export const Report = object(
     schema: t.Literal(REPORT_SCHEMA),
     verdict: oneOf(["verified", "tampered", "undetermined"] as const),
     exit_code: t.Union([t.Literal(0), t.Literal(1), t.Literal(2)]),
+    signer_known: t.Boolean({
+      description: "Whether the given public keys establish by whom the evidence was sealed; false without a key.",
+    }),
     sources: t.Array(SourceReport),
   },
   { $id: `urn:${REPORT_SCHEMA.replace("/", ":")}` },

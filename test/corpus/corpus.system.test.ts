@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
+import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { filesReleased } from "../released.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -59,6 +60,20 @@ describe("governd verify", () => {
         ).toBe(true);
     });
   }
+
+  compared("says first that only a key tells by whom the evidence was sealed", async () => {
+    const unknown = "by whom is not established: no key was given";
+    for (const evidence of [base.database, base.json, base.ndjson]) {
+      const plain = await governd(["verify", evidence], { released: false });
+      expect([plain.code, plain.out.split("\n")[0]]).toEqual([0, expect.stringContaining(unknown)]);
+      expect((await verify([evidence])).signer_known).toBe(false);
+      expect((await second.run(evidence)).out.split("\n")[0]).toContain(unknown);
+      const withKey = [evidence, "--public-key", base.publicKey];
+      expect((await governd(["verify", ...withKey], { released: false })).out).not.toContain(unknown);
+      expect((await verify(withKey)).signer_known).toBe(true);
+      expect((await second.run(...withKey)).out).not.toContain(unknown);
+    }
+  });
 
   compared("says which events are sealed, unsealed and anchored", async () => {
     const { sources } = await verify([base.database, "--public-key", base.publicKey, "--seal", base.earlySeal]);

@@ -4,18 +4,17 @@ import type { Command } from "commander";
 import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
-import { sealedWorkspace } from "../../log/seal.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { serverToken } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
-import { type ObstacleCode, REPORT_SCHEMA } from "../../verify/codes.ts";
-import type { Verdict } from "../../verify/problems.ts";
-import { EXIT_CODES, overallVerdict, reportedObstacle, type SourceResult } from "../../verify/report.ts";
-import { readTrust, type Trust } from "../../verify/trust.ts";
+import { REPORT_SCHEMA } from "../../verify/codes.ts";
+import { type Judgement, judge } from "../../verify/judge.ts";
+import { EXIT_CODES, type SourceResult } from "../../verify/report.ts";
+import { readTrust } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from "../session.ts";
 import { isServer, verifyServer } from "../verify/pulled.ts";
 import { verifyPath } from "../verify/sources.ts";
-import { sourceLines, verdictLine } from "../verify/text.ts";
+import { SIGNER_UNKNOWN, sourceLines, verdictLine } from "../verify/text.ts";
 
 interface VerifyOptions {
   publicKey?: string[];
@@ -93,14 +92,10 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     },
     { bar: !options.quiet },
   );
-  forgiveOtherPlaces(results);
-  askForSeals(results, trust);
-  askForWitnesses(results, quorum);
-  if (options.complete) askForCompleteness(results);
-  findPrunedExports(results);
-  const verdict = overallVerdict(results);
-  session.exitCode = EXIT_CODES[verdict];
-  await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
+  const digestOf = (path: string) => digestOfFile(path).sha256;
+  const judged = judge(results, { trust, quorum, complete: options.complete === true, digestOf });
+  session.exitCode = EXIT_CODES[judged.verdict];
+  await session.terminal.out(session.json ? json(judged, results) : text(judged, results, options));
 }
 
 const serverAt = (url: string, settings: Settings) => ({
@@ -118,51 +113,6 @@ function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
   };
 }
 
-/** An agent belongs to one workspace, so "unknown agent" is only reported when no workspace knows it. */
-function forgiveOtherPlaces(results: SourceResult[]): void {
-  const isElsewhere = ({ report, verdict }: SourceResult): boolean =>
-    verdict === "undetermined" && report.problems.every(({ code }) => code === "agent_unknown");
-  if (results.every(isElsewhere)) return;
-  for (const result of results.filter(isElsewhere)) {
-    result.report.problems = [];
-    result.problemCount = 0;
-    result.verdict = "verified";
-  }
-}
-
-/** Reports a given seal that belongs to none of the verified workspaces. */
-function askForSeals(results: SourceResult[], { anchors = [] }: Trust): void {
-  const ids = new Set(results.map(({ report }) => report.workspace_id));
-  if (anchors.length === 0 || anchors.some((seal) => ids.has(sealedWorkspace(seal)))) return;
-  const message = "the given seal belongs to another workspace, so it cannot be compared";
-  for (const result of results) {
-    if (!result.report.problems.some(({ code }) => code === "seal_missing")) doubt(result, "seal_missing", message);
-  }
-}
-
-/** Compares the given exports with the exports that a workspace's prunes name by their digests. */
-function findPrunedExports(results: SourceResult[]): void {
-  const named = results.flatMap(({ report }) => report.prunings ?? []);
-  if (named.length === 0) return;
-  for (const { report } of results) {
-    if (report.kind !== "export") continue;
-    const digest = digestOfFile(report.path).sha256;
-    for (const pruning of named) if (pruning.export_digest === digest) pruning.export = report.path;
-  }
-}
-
-/** Reports evidence that fewer witnesses than required have cosigned. */
-function askForWitnesses(results: SourceResult[], quorum: number): void {
-  for (const result of results) {
-    const { witnesses = [] } = result.report;
-    if (quorum === 0 || witnesses.length >= quorum) continue;
-    const names = witnesses.map(({ name }) => name).join(", ");
-    const by = names === "" ? "" : ` (${names})`;
-    const message = `${witnesses.length} of the ${quorum} required witnesses have cosigned a seal of this log${by}: wait until they have, or give a cosigned seal with --seal`;
-    doubt(result, "witness_missing", message);
-  }
-}
-
 /**
  * Returns how many witnesses are required; 0 for none.
  * @throws {Failure} `usage` when more are required than were given
@@ -173,30 +123,17 @@ function quorumOf({ witnessKey = [], witnessQuorum }: VerifyOptions): number {
   throw new Failure("usage", message);
 }
 
-/** Reports evidence that may lack events. */
-function askForCompleteness(results: SourceResult[]): void {
-  for (const result of results) {
-    const { completeness, verdict } = result;
-    if (verdict !== "verified" || completeness.is !== "unknown") continue;
-    doubt(result, "completeness_unknown", `completeness cannot be established: ${completeness.why}`);
-  }
-}
-
-/** Adds a reason why otherwise good evidence cannot be established. */
-function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
-  result.report.problems.push(reportedObstacle(code, message));
-  result.problemCount += 1;
-  if (result.verdict === "verified") result.verdict = "undetermined";
-}
-
-function json(verdict: Verdict, results: readonly SourceResult[]): string {
+function json({ verdict, isSignerKnown }: Judgement, results: readonly SourceResult[]): string {
   const sources = results.map(({ report }) => report);
-  return `${JSON.stringify({ schema: REPORT_SCHEMA, verdict, exit_code: EXIT_CODES[verdict], sources })}\n`;
+  const exit_code = EXIT_CODES[verdict];
+  return `${JSON.stringify({ schema: REPORT_SCHEMA, verdict, exit_code, signer_known: isSignerKnown, sources })}\n`;
 }
 
-function text(verdict: Verdict, results: readonly SourceResult[], { quiet, agent }: VerifyOptions): string {
+function text(judged: Judgement, results: readonly SourceResult[], { quiet, agent }: VerifyOptions): string {
+  const { verdict } = judged;
   const shown = quiet ? results.filter((result) => result.verdict !== "verified") : results;
   const lines = shown.flatMap((result) => sourceLines(result, agent));
   if (!quiet || verdict !== "verified") lines.push(verdictLine(verdict, results));
+  if (!quiet && verdict === "verified" && !judged.isSignerKnown) lines.unshift(SIGNER_UNKNOWN);
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }

@@ -96,6 +96,9 @@ function completenessLine({ completeness }: SourceResult): string {
 
 const span = (first: number, last: number): string => (first === last ? `${first}` : `${first} to ${last}`);
 
+/** The first line, where no key was given: what is verified is then only compared with itself. */
+export const SIGNER_UNKNOWN = "Consistent, but by whom is not established: no key was given (--public-key).";
+
 /** Returns the last line. */
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
   switch (verdict) {
