@@ -1943,6 +1943,8 @@ def check_workspace(path, trust, logs=None, seals=None, workspace=None, head=Non
             return check_database(db, trust, [] if logs is None else logs, filed, workspace, head)
         except (Tampered, Several) as found:
             problems = getattr(found, "problems", [found])
+            if not any(isinstance(problem, Tampered) for problem in problems):
+                raise
             if filed and Path(f"{path.resolve()}-wal").exists() and is_short(db, trust, workspace, problems):
                 raise Undetermined("copied_while_written", SHORT) from None
             if is_mixed(db, problems):
@@ -3373,11 +3375,13 @@ def check_directory(root, trust):
             return f"{said}. {WITHOUT_INSTALLATION}" if is_part else said
         found[workspace] = judge(place(workspace), check, trust)
 
-    teller = None  # the log of the installation, if it holds
+    teller = None  # the log of the installation, if it agrees with itself
     if installation is not None:
         check_one(installation)
-        holds = found[installation]["verdict"] == "verified" and logs[installation].of_installation
-        teller = logs[installation] if holds else None
+        said = found[installation]
+        # A log that agrees with itself says which workspaces there are, even if no seal of it leads to a given key.
+        agrees = said["verdict"] == "verified" or {problem["code"] for problem in said["problems"]} == {"seal_missing"}
+        teller = logs[installation] if agrees and logs[installation].of_installation else None
     if teller is not None:
         heads.update(teller.known_heads)
         ids = (ids | teller.made.keys() | heads.keys()) - teller.deleted

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from "bun:te
 import { copyFileSync, cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { makeBackup } from "../../src/backup/make.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../src/core/datadir/layout.ts";
-import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
+import { publicPem, readSealKey, sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
 import { openWorkspaceFile } from "../../src/core/writer/file.ts";
@@ -57,9 +57,9 @@ afterAll(async () => {
 });
 
 /** Verifies a directory with both programs, which must report the same codes. */
-async function verified(root: string): Promise<{ exits: number[]; codes: string[] }> {
-  const ours = await governd(["verify", root, "--json"], { released: false });
-  const theirs = await second.run(root);
+async function verified(root: string, ...words: string[]): Promise<{ exits: number[]; codes: string[] }> {
+  const ours = await governd(["verify", root, "--json", ...words], { released: false });
+  const theirs = await second.run(...words, root);
   const { sources } = ours.json<{ sources: { problems: { code: string }[] }[] }>();
   const codes = codesOf(sources.flatMap(({ problems }) => problems.map(({ code }) => code)));
   expect(codesOf(theirs.codes), theirs.out).toEqual(codes);
@@ -170,6 +170,26 @@ describe("tampering", () => {
   compared("is a log of the installation that vanished", async () => {
     const root = changed((copy) => remove(copy, from.installation));
     expect(await verified(root)).toEqual(found("workspace_unknown"));
+  });
+
+  compared("is a log of the installation from elsewhere, with its rows, whichever key is given", async () => {
+    using elsewhere = await FilledDirectory.make(2);
+    const theirs = elsewhere.data;
+    const root = changed((copy) => {
+      const now = dataDirectory(copy);
+      removeDatabase(workspaceFile(now, from.installation));
+      rmSync(sealFile(now, from.installation));
+      copyFileSync(workspaceFile(theirs, elsewhere.installation), workspaceFile(now, elsewhere.installation));
+      copyFileSync(sealFile(theirs, elsewhere.installation), sealFile(now, elsewhere.installation));
+      copyFileSync(theirs.pointer, now.pointer);
+    });
+    await filesReleased(root);
+    const contradicted = ["workspace_missing", "workspace_unknown"];
+    expect(await verified(root)).toEqual(found(...contradicted));
+    for (const { root: data } of [from.data, theirs]) {
+      const key = publicPem(readSealKey(sealKeySource(dataDirectory(data), null)));
+      expect(await verified(root, "--public-key", key)).toEqual(found("seal_missing", ...contradicted));
+    }
   });
 
   const rows: [string, (connection: Connection) => void, string][] = [

@@ -83,7 +83,7 @@ function alone(results: SourceResult[]): SourceResult[] {
 interface Told {
   source: Source;
   result: SourceResult;
-  /** What it says of all workspaces; null when it does not verify, or only one agent is wanted. */
+  /** What it says of all workspaces; null when it contradicts itself, or only one agent is wanted. */
   facts: LogFacts | null;
 }
 
@@ -98,9 +98,13 @@ async function readInstallation(
   if (id === null) return null;
   const source = sourceOf(directory, id);
   const result = await verifySource(source, asked, progress);
-  const facts = result.verdict === "verified" && result.facts?.workspaces ? result.facts : null;
-  return { source, result, facts };
+  return { source, result, facts: isConsistent(result) && result.facts?.workspaces ? result.facts : null };
 }
+
+/** Whether evidence agrees with itself, even if no seal of it leads to a given key. */
+const isConsistent = ({ verdict, report }: SourceResult): boolean =>
+  verdict === "verified" ||
+  (verdict === "undetermined" && report.problems.every(({ code }) => code === "seal_missing"));
 
 /**
  * Returns the id of the log of the installation: the one that the pointer names, or if that is gone or another file,
