@@ -1,10 +1,14 @@
 /** Every corruption of the corpus is found, and untouched parts are reported as valid. */
 import { afterAll, beforeAll, describe, expect } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
+import { newSealKey, publicPem, readSealKey } from "../../src/core/datadir/seal-key.ts";
 import { governd } from "../cli/governd.ts";
+import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { filesReleased } from "../released.ts";
+import { SEED } from "../seed.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { copyBase, makeBase, type Places } from "./base.ts";
@@ -60,6 +64,21 @@ describe("governd verify", () => {
         ).toBe(true);
     });
   }
+
+  compared("finds what contradicts itself whichever key is given", async () => {
+    const foreign = join(directory.path, "foreign.pub");
+    writeFileSync(foreign, publicPem(readSealKey({ kind: "pem", pem: newSealKey() })));
+    const found = CORRUPTIONS.filter(({ exit }) => exit === 1);
+    // One in so many, others in each run.
+    const every = effort({ usual: 5, long: 1 });
+    for (const { name, apply, verify: words } of found.filter((_, index) => (index + SEED) % every === 0)) {
+      const places = copyBase(base, join(directory.path, `${name}-again`));
+      await apply(places);
+      const given = words(places).map((word) => (word === places.publicKey ? foreign : word));
+      expect([name, (await verify(given)).exit]).toEqual([name, 1]);
+      if (!given.includes("--agent")) expect([name, (await second.run(...given)).code]).toEqual([name, 1]);
+    }
+  });
 
   compared("says first that only a key tells by whom the evidence was sealed", async () => {
     const unknown = "by whom is not established: no key was given";
