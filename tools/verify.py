@@ -3414,6 +3414,15 @@ def is_making(log):
     return len({*log.first_operations}) == len(log.hashes) and MAKING.issuperset(log.first_operations)
 
 
+def is_blank(path):
+    """Whether a file has no tables, or no event."""
+    with contextlib.suppress(Problem, OSError, sqlite3.Error), copied(Path(path)) as db:
+        if db.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
+            return True
+        return db.execute("SELECT count(*) FROM events").fetchone() == (0,)
+    return False
+
+
 def require_known(found, logs, teller, again):
     """Says of each workspace that has a file whether the log of the installation names it. One that was made meanwhile is in that
     log now, or was copied after it."""
@@ -3427,6 +3436,9 @@ def require_known(found, logs, teller, again):
                 words = MADE_LATER if is_later else MAKING_CUT_OFF
                 if source["verdict"] == "verified":
                     add_problem(source, Undetermined("copied_while_written", words))
+            elif source["verdict"] == "undetermined" and is_blank(source["path"]):
+                source["problems"].clear()
+                add_problem(source, Undetermined("copied_while_written", MAKING_CUT_OFF))
             else:
                 add_problem(source, Tampered("workspace_unknown", f"no log of the installation says that {workspace} was made"))
         elif log is not None and teller.made.get(workspace, log.hashes[0]) != log.hashes[0]:

@@ -167,6 +167,26 @@ describe("tampering", () => {
     expect(await verified(root)).toEqual(found("workspace_unknown"));
   });
 
+  compared("is no file that a crash left before its first event, which the installation does not know", async () => {
+    const cutOff = { exits: [2, 2], codes: ["copied_while_written"] };
+    const unknown = "ws_01h455vb4pex5vsknk084sn02q";
+    const fileIn = (root: string) => workspaceFile(dataDirectory(root), unknown);
+    expect(await verified(changed((root) => writeFileSync(fileIn(root), "")))).toEqual(cutOff);
+    const header = changed((root) => openConnection(fileIn(root)).close());
+    expect(await verified(header)).toEqual(cutOff);
+    const tables = changed((root) => {
+      copyFileSync(workspaceFile(dataDirectory(root), other), fileIn(root));
+      withFile(fileIn(root), (one) => {
+        for (const [table] of one.all<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table'")) {
+          if (!table.startsWith("sqlite_")) one.run(`DELETE FROM ${table}`);
+        }
+      });
+    });
+    expect(await verified(tables)).toEqual(cutOff);
+    const foreign = changed((root) => withFile(fileIn(root), (one) => one.exec("CREATE TABLE mine (a)")));
+    expect(await verified(foreign)).toEqual(found("not_evidence", "workspace_unknown"));
+  });
+
   compared("is a log of the installation that vanished", async () => {
     const root = changed((copy) => remove(copy, from.installation));
     expect(await verified(root)).toEqual(found("workspace_unknown"));

@@ -7,6 +7,7 @@ import { type Pointer, readPointer } from "../../core/datadir/pointer.ts";
 import { Failure, orNull, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
+import { isDriverError } from "../../store/damage.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { type LogFacts, readLogFacts } from "../../verify/installation.ts";
 import { whyMixed, whyShort } from "../../verify/moments.ts";
@@ -160,6 +161,10 @@ async function reportUnknown(
       if (before.verdict === "verified") results[index] = notKnownYet(before, isLater ? MADE_LATER : MAKING_CUT_OFF);
       continue;
     }
+    if (before.verdict === "undetermined" && (await isBlank(root, workspaceId, encryptionKey))) {
+      results[index] = notKnownYet(before, MAKING_CUT_OFF);
+      continue;
+    }
     results[index] = withUnknown(before, `no log of the installation says that ${workspaceId} was made`);
   }
   for (const [index, result] of results.entries()) {
@@ -202,6 +207,20 @@ async function readFacts(root: string, workspaceId: string, encryptionKey: KeySo
   using newer = await openEvidenceFile(database);
   using log = openEvidence(newer, database, encryptionKey);
   return await readLogFacts(log);
+}
+
+/** Whether a file has no tables, or no event. */
+async function isBlank(root: string, workspaceId: string, encryptionKey: KeySource): Promise<boolean> {
+  try {
+    const database = workspaceFile(dataDirectory(root), workspaceId);
+    using newer = await openEvidenceFile(database);
+    using log = openEvidence(newer, database, encryptionKey);
+    if (log.value("SELECT count(*) FROM sqlite_schema") === 0) return true;
+    return log.value("SELECT count(*) FROM events") === 0;
+  } catch (error) {
+    if (!isDriverError(error)) throw error;
+    return false; // Its own verification says what is wrong with it.
+  }
 }
 
 /**
