@@ -7,8 +7,8 @@ import type { Node, Nodes } from "../support/nodes.ts";
 const PAUSE_MS = 2_000;
 /** How long a node may take for an answer: it may be frozen, ms. */
 const PATIENCE_MS = 6_000;
-/** The exit code of a command that is refused whatever fails: it would test nothing. */
-const USAGE = 2;
+/** What a command says that is refused whatever else fails: it would test nothing. */
+const REFUSED = '"code":"usage"';
 
 interface Revocations {
   revoked: number;
@@ -22,12 +22,12 @@ export async function revocations(nodes: Nodes, workspaceId: string, isOver: () 
   const where = ["--data-dir", dataDir, "--workspace", workspaceId];
   const seen: Revocations = { revoked: 0, wrong: [] };
   const run = async (...words: string[]) => {
-    const ran = await governdProcess([...words, ...where]);
-    if (ran.code === USAGE) throw new Error(ran.err);
+    const ran = await governdProcess([...words, "--json", ...where]);
+    if (ran.err.includes(REFUSED)) throw new Error(ran.err);
     return ran;
   };
   for (; !isOver(); await Bun.sleep(PAUSE_MS)) {
-    const made = await run("key", "create", "--json");
+    const made = await run("key", "create");
     if (made.code !== 0) continue;
     const { api_key: apiKey, key_id: id } = made.json<{ api_key: string; key_id: string }>();
     await Promise.all(nodes.clients(apiKey).map(asked));
