@@ -1,28 +1,30 @@
 import { readFileSync } from "node:fs";
 
 /** Why a command can fail. The codes are stable, since scripts read them with `--json`. */
-export type FailureCode =
-  | "usage"
-  | "invalid_settings"
-  | "port_in_use"
-  | "address_unavailable"
-  | "data_directory_in_use"
-  | "data_directory_unusable"
-  | "engine_unusable"
-  | "certificate_unusable"
-  | "encryption_key"
-  | "newer_database"
-  | "migration_failed"
-  | "backup_unusable"
-  | "destination_unusable"
-  | "not_found"
-  | "busy"
-  | "last_owner"
-  | "engine_unavailable"
-  | "outcome_unknown"
-  | "evidence_unreadable"
-  | "path_unusable"
-  | "environment";
+export const FAILURE_CODES = [
+  "usage",
+  "invalid_settings",
+  "port_in_use",
+  "address_unavailable",
+  "data_directory_in_use",
+  "data_directory_unusable",
+  "engine_unusable",
+  "certificate_unusable",
+  "encryption_key",
+  "newer_database",
+  "migration_failed",
+  "backup_unusable",
+  "destination_unusable",
+  "not_found",
+  "busy",
+  "last_owner",
+  "engine_unavailable",
+  "outcome_unknown",
+  "evidence_unreadable",
+  "path_unusable",
+  "environment",
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** The exit codes of every command: success, the answer is no, usage or environment. */
 export const EXIT = { done: 0, no: 1, trouble: 2 } as const;

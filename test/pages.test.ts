@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { FAILURE_CODES } from "../src/failure.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const PAGES = ["*.md", "docs/**/*.md"].flatMap((glob) => [...new Bun.Glob(glob).scanSync(ROOT)]);
@@ -26,6 +27,13 @@ const anchorOf = (heading: string) =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
+
+test("docs/troubleshooting.md has every code of a command that fails, and no other", () => {
+  const [line = ""] =
+    /^`--json` shows a stable code for each of them: .*$/m.exec(textOf("docs/troubleshooting.md")) ?? [];
+  const codes = [...line.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code);
+  expect(codes.sort()).toEqual([...FAILURE_CODES].sort());
+});
 
 test.each(PAGES)("the links of %s", (page) => {
   const links = [

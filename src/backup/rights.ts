@@ -21,7 +21,7 @@ import type { ManifestWorkspace } from "./manifest.ts";
 import { type Perform, performIn } from "./perform.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
-/** What happens to the rights in a copy: `later`: those that a later log says have ended end again. */
+/** What happens to the rights in a copy: `later`: a right ends again if a later log says that it has ended. */
 export type Rights = "later" | "ended" | "kept";
 
 /** What a restore is asked to do about rights. */
@@ -65,7 +65,7 @@ export async function decideRights(
 const UNSETTLED =
   "The backup would give back rights that may have ended since it was made. Nothing was restored. It holds, in force when it was made:";
 const CHOICE =
-  "Say what is to happen to them: --later FILE (a later file or export of a workspace, or the directory that is replaced: rights that ended since end again), --end-rights (all of these end; `governd account link` is the way back in), or --keep-rights (all are as they were).";
+  "Say what is to happen to them: --later FILE (a later file or export of a workspace, or the directory that is replaced: what ended after the backup ends again), --end-rights (all of these end; `governd account link` is the way back in), or --keep-rights (all are as they were).";
 
 /** The copies of a backup. */
 interface Copies {

@@ -156,8 +156,8 @@ async function verifyTables(connection: Connection, wanted: DatabaseRequest): Pr
 }
 
 /**
- * Reads what is compared with other sources, which fails on texts that are no UTF-8 or no JSON. The verification has found
- * these: in a file that is wrong, `otherwise` stands for what they hide. @throws the error of any other file
+ * Reads what is compared with other sources. Texts that are no UTF-8 or no JSON make this fail. The verification has then
+ * reported them, and this returns `otherwise`. @throws the error of reading a file in which nothing was wrong
  */
 async function readable<T>(isWrong: boolean, otherwise: T, read: () => T | Promise<T>): Promise<T> {
   try {

@@ -31,8 +31,8 @@ log then says that it was restored, and from which backup: a new epoch, which au
 origin, which witnesses have to learn. With --seals, the log also names the seals over events that are lost, so that
 auditors who kept one find it explained. All sessions and unused one-time links end.
 
-A copy from last week has last week's keys and members. So say what is to happen to them: with --later, rights that
-ended since end again, in each workspace of which a later log is at hand; with --end-rights, all keys and
+A copy from last week has last week's keys and members. So say what is to happen to them: with --later, what
+ended after the backup ends again, in each workspace of which a later log is at hand; with --end-rights, all keys and
 memberships end, and \`governd account link\` lets an owner in again; with --keep-rights, all are as they were. Without
 one of these, nothing is restored, and what the backup would give back is listed.`;
 

@@ -135,8 +135,8 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
 }
 
 /**
- * Returns what performs an operation that looks first in a process without reader threads: the look is within the
- * transaction. Searches and verifications need more than that has.
+ * Returns what performs an operation that looks first, in a process without reader threads: it looks within the
+ * transaction. Not for searches and verifications, whose look needs an index of entries or threads.
  */
 export function lookingRun<N extends Exclude<EventName & OperationName, CompositeName>>(
   name: N,
