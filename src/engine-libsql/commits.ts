@@ -12,6 +12,18 @@ export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
 /** The value of `changed` for a commit that may have changed all rows: copies are filled again. */
 export const EVERYTHING = "null";
 
+/** The statement that reads the {@link stateOf | state} of a namespace. */
+export const STATE = {
+  sql: `SELECT number, token, (SELECT min(number) FROM ${COMMITS_TABLE}), format FROM ${COMMITS_TABLE}
+    WHERE number = (SELECT max(number) FROM ${COMMITS_TABLE})`,
+};
+
+/** Returns what {@link STATE} has read. */
+export function stateOf([row]: readonly (readonly (string | number | null)[])[]): CommitState {
+  const [number, token, oldest, format] = row as [number, string, number, number];
+  return { number, token, oldest, format };
+}
+
 /** The state of a namespace. */
 export interface CommitState {
   /** The number of the newest commit. */

@@ -9,13 +9,12 @@
 import type { Connection } from "../store/connection.ts";
 import { otherGovernd } from "../store/migrate.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
-import { COMMITS_TABLE, type CommitState, EVERYTHING } from "./commits.ts";
+import { COMMITS_TABLE, type CommitState, EVERYTHING, STATE, stateOf } from "./commits.ts";
 import { CopyFailed, CopyMoved, NamespaceMissing, UnknownNamespace } from "./copy-errors.ts";
 import { type Namespace, type Outcome, ServerUnavailable } from "./namespace.ts";
 import { otherCommits, type Reads } from "./replicas.ts";
-import { pages, rowsWith } from "./rows.ts";
-import type { Statement } from "./server.ts";
-import { query } from "./server.ts";
+import { changedRows, changedTables, pages, rowsBehind, rowsWith } from "./rows.ts";
+import { query, type ResultRow, type Statement, StatementFailed } from "./server.ts";
 import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
 /** A copy keeps the number of its newest commit in the file's header (`application_id`), modulo this. */
@@ -67,6 +66,11 @@ export class WorkingCopy {
   /** Marks the copy as stale, so that its next use refreshes it. */
   doubt(): void {
     this.#isStale = true;
+  }
+
+  /** Whether the file shows this commit of the server; also another process may have put it there. */
+  shows(number: number): boolean {
+    return this.connection.value<number>("PRAGMA application_id") === number % NUMBERS;
   }
 
   /** The number of the newest commit that the copy has. */
@@ -205,14 +209,57 @@ export class WorkingCopy {
   /** Applies the commits after commit `number`. Returns the number of the newest commit that the copy has then. */
   async #follow(number: number, state: CommitState): Promise<number> {
     let [from, to] = [number, state];
+    if (to.number - from >= FAR) {
+      await this.#inBulk(state, (reads) => this.#applyCommits(number, state, reads));
+      from = to.number;
+      to = await this.#state();
+    }
     while (from < to.number) {
-      const [after, state] = [from, to];
-      if (to.number - from < FAR) await this.#applyCommits(after, state, this.namespace);
-      else await this.#inBulk(state, (reads) => this.#applyCommits(after, state, reads));
+      const newest = await this.#applyAtOnce(from, to);
+      if (newest !== null) return newest;
+      await this.#applyCommits(from, to, this.namespace);
       from = to.number;
       to = await this.#state();
     }
     return from;
+  }
+
+  /**
+   * Applies all commits after commit `from`, which are read in one transaction. So it ends, however fast others commit:
+   * what is read in several requests is a state of the database only if nobody has committed meanwhile. Returns the
+   * number of the newest commit; null when the rows are too large for one answer, or the tables are others.
+   */
+  async #applyAtOnce(from: number, { format }: CommitState): Promise<number | null> {
+    const tables = readTables(this.connection);
+    const all = [...tables.values()];
+    const log = tables.get(LOG) as ReplicatedTable;
+    const asked = [STATE, changedTables(from), rowsBehind(log, this.#endOf(log))];
+    let answers: ResultRow[][];
+    try {
+      answers = await this.namespace.read(
+        [...asked, ...all.map((table) => changedRows(table, from))],
+        PAGE_DEADLINE_MS,
+      );
+    } catch (error) {
+      if (error instanceof StatementFailed) return null;
+      throw error;
+    }
+    const [state = [], names = [], appended = [], ...changed] = answers;
+    const now = stateOf(state);
+    const isKnown = names.every(([name]) => typeof name === "string" && tables.has(name));
+    if (!isKnown || now.format !== format || from < now.oldest - 1) return null;
+    for (const [at, table] of all.entries()) {
+      const found = changed[at] as [Key, string | null][];
+      const rows = found.flatMap(([, row]) => row ?? []);
+      this.#apply(table, { rows, gone: found.filter(([, row]) => row === null).map(([key]) => key) });
+    }
+    this.#apply(log, { rows: appended.map(([row]) => row as string), gone: [] });
+    return now.number;
+  }
+
+  /** Returns the number of the newest event in the copy; -1 when it has none. */
+  #endOf(log: ReplicatedTable): number {
+    return this.connection.value<number>(`SELECT max(${log.keyColumns}) FROM ${log.name}`) ?? -1;
   }
 
   async #applyCommits(from: number, to: CommitState, reads: Reads): Promise<void> {
@@ -225,8 +272,7 @@ export class WorkingCopy {
       await this.#applyKeys(table, [...keys], reads);
     }
     const log = tables.get(LOG) as ReplicatedTable;
-    const end = this.connection.value<number>(`SELECT max(${log.keyColumns}) FROM ${log.name}`) ?? -1;
-    for await (const rows of pages(reads, log, end)) this.#apply(log, { rows, gone: [] });
+    for await (const rows of pages(reads, log, this.#endOf(log))) this.#apply(log, { rows, gone: [] });
   }
 
   /**

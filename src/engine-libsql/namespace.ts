@@ -8,7 +8,7 @@
 import { Unreachable } from "../core/writer/storage-failure.ts";
 import { RandomPool } from "../ids.ts";
 import { atMost } from "../timer.ts";
-import { COMMITS_TABLE, type CommitState } from "./commits.ts";
+import { COMMITS_TABLE, type CommitState, STATE, stateOf } from "./commits.ts";
 import { BulkReads, type Replicas } from "./replicas.ts";
 import {
   type Mode,
@@ -228,11 +228,8 @@ export class Namespace {
   /** Returns the state of the namespace; null when nothing was stored in it yet. @throws as {@link read} */
   async state(): Promise<CommitState | null> {
     try {
-      const [newest, oldest] = ["max", "min"].map((end) => `(SELECT ${end}(number) FROM ${COMMITS_TABLE})`);
-      const sql = `SELECT number, token, ${oldest}, format FROM ${COMMITS_TABLE} WHERE number = ${newest}`;
-      const [[row] = []] = await this.read([{ sql }]);
-      const [number, token, first, format] = row as [number, string, number, number];
-      return { number, token, oldest: first, format };
+      const [rows = []] = await this.read([STATE]);
+      return stateOf(rows);
     } catch (error) {
       if (error instanceof StatementFailed && error.message.includes(`no such table: ${COMMITS_TABLE}`)) return null;
       throw error;

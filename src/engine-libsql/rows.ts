@@ -1,7 +1,8 @@
 /** Reads rows of a namespace in answers that stay below the server's limit of size. */
 
+import { COMMITS_TABLE } from "./commits.ts";
 import type { Reads } from "./replicas.ts";
-import { query, StatementFailed } from "./server.ts";
+import { query, type Statement, StatementFailed } from "./server.ts";
 import { type Key, keysJson, type ReplicatedTable } from "./tables.ts";
 
 /** The most rows that are read at once; fewer while they are too large for one answer. */
@@ -48,6 +49,24 @@ export async function rowsWith(reads: Reads, table: ReplicatedTable, keys: reado
   for (const half of halves) for (const [key, row] of await rowsWith(reads, table, half)) rows.set(key, row);
   return rows;
 }
+
+/** The statement that reads which tables the commits behind `number` changed; NULL stands for all of them. */
+export const changedTables = (number: number): Statement =>
+  query(`SELECT DISTINCT key FROM ${COMMITS_TABLE}, json_each(changed) WHERE number > ?`, number);
+
+/**
+ * The statement that reads the keys that the commits behind `number` changed in a table, and the row of each; NULL for
+ * a row that is gone.
+ */
+export function changedRows(table: ReplicatedTable, number: number): Statement {
+  const noted = `SELECT DISTINCT value AS noted FROM ${COMMITS_TABLE}, json_each(changed, '$."${table.name}"') WHERE number > ?`;
+  const row = `CASE WHEN NOT (${table.isMissing("")}) THEN ${table.rowJson} END`;
+  return query(`SELECT noted, ${row} FROM (${noted}) LEFT JOIN ${table.name} ON ${table.hasKey("noted")}`, number);
+}
+
+/** The statement that reads the rows of a table behind the key `after`, in the order of their keys. */
+export const rowsBehind = (table: ReplicatedTable, after: Key): Statement =>
+  query(`SELECT ${table.rowJson} FROM ${table.name} WHERE ${table.isBehind("?1")} ORDER BY ${table.keyColumns}`, after);
 
 /** Returns the rows of a query; null when they are too large for one answer. */
 async function unlessTooLarge(reads: Reads, statement: ReturnType<typeof query>) {

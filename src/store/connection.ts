@@ -110,7 +110,10 @@ export class Connection implements Transaction, Disposable {
     return this.#statements.change(sql, parameters);
   }
 
-  /** Begins a write transaction. Waits for that of another connection without holding up this one's thread. */
+  /**
+   * Begins a write transaction. Waits for that of another connection without holding up this one's thread. It tries so
+   * often that it meets a gap between two transactions of a busy writer: SQLite's own wait is soon too long for that.
+   */
   async beginWhenFree(): Promise<void> {
     const until = performance.now() + BEGIN_PATIENCE_MS;
     while (!this.#beginIfFree(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);

@@ -16,7 +16,7 @@ import { syncFile } from "../../store/sync.ts";
 import { WorkingCopy } from "../copy.ts";
 import type { Namespace } from "../namespace.ts";
 
-/** How often closing the namespace is tried: it fails when a node has written since the copy was brought up to date. */
+/** How often closing the namespace is tried: it fails when another node has written since the copy was brought up to date. */
 const MOST_RACES = 50;
 
 interface MoveToFileParts {
@@ -40,10 +40,11 @@ export async function moveToFile(parts: MoveToFileParts): Promise<number | null>
   for (let race = 0; race < MOST_RACES; race++) {
     copy.doubt();
     await copy.refresh();
-    connection.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+    connection.exec("PRAGMA synchronous = FULL");
+    await connection.beginWhenFree();
     const begun = performance.now();
     try {
-      if (await close(namespace, copy.number)) {
+      if (await close(namespace, copy)) {
         settle(connection, database);
         return performance.now() - begun;
       }
@@ -55,15 +56,16 @@ export async function moveToFile(parts: MoveToFileParts): Promise<number | null>
 }
 
 /**
- * Closes a namespace if its newest commit has this number. Reports whether the namespace is closed.
+ * Closes a namespace if the copy shows its newest commit, which this node may have made a moment ago. Reports whether
+ * the namespace is closed.
  * @throws {UnknownSchema} when the namespace has a newer schema
  */
-async function close(namespace: Namespace, number: number): Promise<boolean> {
+async function close(namespace: Namespace, copy: WorkingCopy): Promise<boolean> {
   const state = await namespace.state();
-  if (state?.number !== number) return false;
+  if (state === null || !copy.shows(state.number)) return false;
   if (state.format === CLOSED_FORMAT) return true;
   if (state.format > WORKSPACE_SCHEMA) throw new UnknownSchema(state.format, WORKSPACE_SCHEMA);
-  const last = { number: number + 1, format: CLOSED_FORMAT, changed: "{}", guards: [] };
+  const last = { number: state.number + 1, format: CLOSED_FORMAT, changed: "{}", guards: [] };
   const outcome = await namespace.commit(last, []);
   if (outcome === "unknown") await namespace.settled();
   return outcome === "committed" || (await namespace.state())?.format === CLOSED_FORMAT;

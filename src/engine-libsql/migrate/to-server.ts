@@ -72,7 +72,7 @@ export class MoveToServer {
     let progress = await this.#begin(place === MOVING);
     if (place === EMBEDDED) progress = await this.#send(progress);
     const begun = performance.now();
-    this.#stopWriters();
+    await this.#stopWriters();
     await this.#finish(progress);
     return performance.now() - begun;
   }
@@ -181,10 +181,10 @@ export class MoveToServer {
   }
 
   /** Marks the file as leaving, after which nobody writes to it. */
-  #stopWriters(): void {
+  async #stopWriters(): Promise<void> {
     const { database, encryptionKey } = this.parts;
     using lock = openConnection(database, { encryptionKey, takeLogRight: NEVER });
-    lock.exec("BEGIN IMMEDIATE");
+    await lock.beginWhenFree();
     lock.exec(`PRAGMA application_id = ${MOVING}`);
     lock.exec("COMMIT");
   }
