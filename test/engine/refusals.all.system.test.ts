@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { SettingName } from "../../src/settings/definitions.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { governd } from "../cli/governd.ts";
+import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { flagsFor, noteServer } from "../support/engine.ts";
@@ -13,6 +14,9 @@ import { LIBSQL_SERVER, LibsqlServer } from "../support/libsql-server.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
+
+/** The server is lost at one in this many requests of a command, which waits 2 s for it each time. */
+const LOST_EVERY = effort({ usual: 10, long: 5 });
 
 describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
   let server: LibsqlServer;
@@ -44,7 +48,7 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
       const { token: authToken, adminUrl, adminToken } = there;
       noteServer(directory.path, { url: network.url, authToken, adminUrl, adminToken, replicaUrls: [] });
       const create = ["workspace", "create", "--name", "W", "--data-dir", directory.path];
-      for (let passing = 1, code = 2; code !== 0; passing += 5) {
+      for (let passing = 1, code = 2; code !== 0; passing += LOST_EVERY) {
         let left = passing;
         network.faults = () => (left-- > 0 ? NO_FAULT : { kind: "lose_request", ms: 1 });
         const said = await governd(create, { released: false });
