@@ -69,6 +69,9 @@ describe.skipIf(!hasChromium).each(["client_secret_basic", "client_secret_post"]
       await again.getByRole("row").filter({ hasText: "carla@example.org" }).getByText("auditor").first().waitFor();
     });
 
+    // How the issuer takes the secret matters where a code becomes a token, which every sign-in does in the same way.
+    if (method === "client_secret_post") return;
+
     test("in two tabs at the same time", async () => {
       provider.groups.set("tom", ["officers"]);
       const context = await stage.person({ ignoreHTTPSErrors: true });
