@@ -194,7 +194,7 @@ const SIGNATURE_LINE = 4;
 const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
 const SEAL_EDITS = effort({ usual: 61, long: 1 });
 /** The same for a file with few seals. */
-const FEW_SEAL_EDITS = effort({ usual: 23, long: 1 });
+const FEW_SEAL_EDITS = effort({ usual: 53, long: 1 });
 
 /** One in this many of the edits of a text is judged. It is a prime number, so that each kind has its turn. */
 const EDITS = effort({ usual: 97, long: 1 });
