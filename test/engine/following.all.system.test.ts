@@ -3,9 +3,10 @@
  * Each commit writes its number to several tables, so a copy with two numbers is no state that the database ever had.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { COMMITS_TABLE } from "../../src/engine-libsql/commits.ts";
 import { WorkingCopy } from "../../src/engine-libsql/copy.ts";
 import { pullAsIs } from "../../src/engine-libsql/pull.ts";
-import { pushInto } from "../../src/engine-libsql/push.ts";
+import { FIRST_COMMIT, pushInto } from "../../src/engine-libsql/push.ts";
 import { ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { migrate, newestSchema } from "../../src/store/migrate.ts";
@@ -23,8 +24,9 @@ const FORMAT = newestSchema(MIGRATIONS);
 const NAME = "followed";
 /** Requests that a copy may send until it is up to date. Each has one more commit before it. */
 const MOST_REQUESTS = 60;
-/** The text of rows of which three are too large for one answer. */
-const LONG = "x".repeat(4_000_000);
+/** SQL: the text of rows of which three are too large for one answer. The server makes it. */
+const LONG = "hex(zeroblob(2000000))";
+const SHORT = "''";
 
 /** Commits something before each request that it passes on. */
 class BusyServer implements AsyncDisposable {
@@ -55,15 +57,27 @@ class BusyServer implements AsyncDisposable {
   }
 }
 
-/** What commit `number` does: it writes to every table, and deletes and makes a row of each kind. */
-function write(connection: Connection, number: number, text: string): void {
-  connection.run("INSERT INTO events (number) VALUES (?)", [number]);
-  for (const id of text === "" ? [1] : [1, 2, 3, 4])
-    connection.run("INSERT OR REPLACE INTO numbered VALUES (?, ?, ?)", [id, number, text]);
-  connection.run("INSERT OR REPLACE INTO named VALUES ('one', x'00ff', ?)", [number]);
-  connection.run("DELETE FROM named WHERE name = ?", [`passing ${number - 1}`]);
-  connection.run("INSERT INTO named VALUES (?, x'01', ?)", [`passing ${number}`, number]);
-}
+/** What commit `number` does: it writes to every table, and removes the row that the last one made. */
+const writes = (number: number, text: string): string[] => [
+  `INSERT INTO events (number) VALUES (${number})`,
+  ...rowsOf(text).map((id) => `INSERT OR REPLACE INTO numbered VALUES (${id}, ${number}, ${text})`),
+  `INSERT OR REPLACE INTO named VALUES ('one', x'00ff', ${number})`,
+  `DELETE FROM named WHERE name = 'passing ${number - 1}'`,
+  `INSERT INTO named VALUES ('passing ${number}', x'01', ${number})`,
+];
+
+const rowsOf = (text: string): number[] => (text === LONG ? [1, 2, 3, 4] : [1]);
+
+/** The keys of the rows that it changes, as nodes state them. */
+const changedBy = (number: number, text: string): string =>
+  JSON.stringify({
+    numbered: rowsOf(text),
+    named: [
+      ["one", "00FF"],
+      [`passing ${number - 1}`, "01"],
+      [`passing ${number}`, "01"],
+    ].map((key) => JSON.stringify(key)),
+  });
 
 /** The numbers of the newest commit that a file shows, one for each place where it is. */
 function shown(connection: Connection): (number | undefined)[] {
@@ -100,28 +114,28 @@ test.skipIf(LIBSQL_SERVER === null).each(CASES)("%s is up to date soon", async (
   };
   const engine = engineAt(server.url);
   await engine.ensureNamespace(NAME);
-  using connection = openConnection(directory.join("writer.db"));
+  using connection = openConnection(directory.join("pushed.db"));
   migrate(connection, MIGRATIONS);
-  write(connection, 0, "");
+  for (const sql of writes(0, SHORT)) connection.exec(sql);
   await pushInto(engine.namespace(NAME), connection, { format: FORMAT });
-  const writer = new WorkingCopy(connection, engine.namespace(NAME), { format: FORMAT });
-  await writer.refresh();
   let number = 0;
+  // Without the deadline that a node has for its commits.
   const commit = async (text: string) => {
-    writer.prepare();
-    connection.exec("BEGIN IMMEDIATE");
-    write(connection, ++number, text);
-    expect(await writer.commit([])).toBe("committed");
+    number++;
+    const row = `(${FIRST_COMMIT + number}, 'token', ${FORMAT}, '${changedBy(number, text)}')`;
+    const all = [`INSERT INTO ${COMMITS_TABLE} VALUES ${row}`, ...writes(number, text)].map((sql) => ({ sql }));
+    const { step_errors } = await server.transaction(NAME, all);
+    expect(step_errors.filter((error) => error !== null)).toEqual([]);
   };
-  await commit("");
+  await commit(SHORT);
 
   const path = directory.join("copy.db");
-  await using busy = new BusyServer(server.url, (request) => commit(request === longAt ? LONG : ""));
+  await using busy = new BusyServer(server.url, (request) => commit(request === longAt ? LONG : SHORT));
   const namespace = engineAt(busy.url).namespace(NAME);
   if (behind === null) await pullAsIs(path, { namespace, migrations: MIGRATIONS, encryptionKey: null });
   else {
     await pullAsIs(path, { namespace: engine.namespace(NAME), migrations: MIGRATIONS, encryptionKey: null });
-    for (let at = 0; at < behind; at++) await commit("");
+    for (let at = 0; at < behind; at++) await commit(SHORT);
     using copied = openConnection(path);
     await new WorkingCopy(copied, namespace, { format: FORMAT }).refresh();
   }
