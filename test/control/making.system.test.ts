@@ -25,7 +25,7 @@ import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
-const KILLS = effort({ usual: 6, long: 60 });
+const KILLS = effort({ usual: 3, long: 60 });
 
 let from: FilledDirectory;
 let installation: string;
