@@ -4,8 +4,10 @@ import { PATIENCE_MS } from "./patience.ts";
 const LOOK_EVERY_MS = 10;
 /** The most time that counts between two tries, ms: while a virtual machine is paused, nothing can happen. */
 const LONGEST_COUNTED_MS = 1_000;
-/** An assertion pauses for this share of the time waited so far: each try takes processor time from the page. */
+/** The pause after a try that takes processor time from what is waited for: this share of the time waited so far. */
 const PAUSE_SHARE = 1 / 10;
+/** The longest such pause, ms: between two looks at a condition that has to ask, and between two assertions. */
+const LONGEST_LOOK_MS = 50;
 const LONGEST_PAUSE_MS = 200;
 
 /** Counts how long a test has waited. */
@@ -20,6 +22,11 @@ class Waited {
     this.#lookedMs = nowMs;
     return this.ms > PATIENCE_MS;
   }
+
+  /** The pause until the next try, ms, when a try costs something. */
+  pauseMs(longest: number): number {
+    return Math.min(longest, Math.max(LOOK_EVERY_MS, this.ms * PAUSE_SHARE));
+  }
 }
 
 /**
@@ -28,9 +35,11 @@ class Waited {
  */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const waited = new Waited();
-  while (!(await condition())) {
+  for (;;) {
+    const holds = condition();
+    if (await holds) return;
     if (waited.isTooLong()) throw new Error(`it did not come to that: ${what}`);
-    await Bun.sleep(LOOK_EVERY_MS);
+    await Bun.sleep(holds === false ? LOOK_EVERY_MS : waited.pauseMs(LONGEST_LOOK_MS));
   }
 }
 
@@ -47,7 +56,7 @@ export async function soon(assertion: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       if (waited.isTooLong()) throw error;
-      await Bun.sleep(Math.min(LONGEST_PAUSE_MS, Math.max(LOOK_EVERY_MS, waited.ms * PAUSE_SHARE)));
+      await Bun.sleep(waited.pauseMs(LONGEST_PAUSE_MS));
     }
   }
 }
