@@ -16,7 +16,7 @@ import { slowClient } from "./support/slow-client.ts";
 
 const TRIES = effort({ usual: 1, long: 8 });
 /** One in so many of the refusals is sent by each client in each way, others in each run. */
-const EVERY = effort({ usual: 2, long: 1 });
+const EVERY = effort({ usual: 3, long: 1 });
 /** More than the buffers of the system and of the clients hold. */
 const LARGE = 12_000_000;
 const JSON_TYPE = "application/json";
