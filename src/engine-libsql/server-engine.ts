@@ -65,6 +65,15 @@ export class ServerEngine {
     });
   }
 
+  /** Whether a workspace is on the server; true without an admin API, which alone can tell. @throws {ServerUnavailable} */
+  async has(workspaceId: string): Promise<boolean> {
+    const name = namespaceOf(workspaceId);
+    const config = await this.#admin?.config(name).catch((error) => {
+      throw this.#whyNot("looked up", name, error);
+    });
+    return config !== null;
+  }
+
   /**
    * Deletes the namespace of a workspace that was never used. Does nothing without an admin API.
    * @throws {ServerUnavailable}
@@ -77,7 +86,7 @@ export class ServerEngine {
   }
 
   /** Returns the error for a namespace that could not be created or deleted, with what the operator can do. */
-  #whyNot(done: "created" | "deleted", name: string, error: unknown): unknown {
+  #whyNot(done: "created" | "looked up" | "deleted", name: string, error: unknown): unknown {
     if (!(error instanceof NoAnswer || error instanceof ServerRefused)) return error;
     const remedy =
       this.#admin === null ? "set engine_admin_url and engine_admin_token" : "check the server's admin API";

@@ -140,4 +140,18 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
     expect(await refused({ data_dir: copy }, full)).toContain("governd migrate --to URL");
     rmSync(copy, { recursive: true });
   });
+
+  test("to be a node while the installation is still in the directory of another one", async () => {
+    await using there = await LibsqlServer.start();
+    await using embedded = await TestDaemon.start({ engine: "embedded" });
+    await embedded.workspace();
+    const copy = `${embedded.dataDir}-copy`;
+    cpSync(embedded.dataDir, copy, { recursive: true });
+    {
+      await using _ = await start({ data_dir: copy }, there);
+      const sealKey = { seal_key: join(copy, "keys", "seal.key") };
+      expect(await refused(sealKey, there)).toMatch(/^engine_unusable: .*governd migrate --to URL/);
+    }
+    rmSync(copy, { recursive: true });
+  });
 });

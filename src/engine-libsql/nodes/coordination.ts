@@ -41,14 +41,17 @@ export class Coordination implements Disposable {
   /** The number of changes at the last {@link refresh}; null before the first. */
   #changes: number | null = null;
 
-  private constructor(private readonly namespace: Namespace) {
+  private constructor(
+    private readonly namespace: Namespace,
+    private readonly engine: ServerEngine,
+  ) {
     this.leases = new Leases(namespace);
   }
 
   /** Makes the namespace, unless it exists. @throws {ServerUnavailable} */
   static async open(engine: ServerEngine): Promise<Coordination> {
     await engine.ensureNamespace(NODES_NAMESPACE);
-    const coordination = new Coordination(engine.namespace(NODES_NAMESPACE));
+    const coordination = new Coordination(engine.namespace(NODES_NAMESPACE), engine);
     await coordination.namespace.write([{ sql: CREATE }, { sql: CREATE_LEASES }]);
     return coordination;
   }
@@ -56,7 +59,8 @@ export class Coordination implements Disposable {
   /**
    * Returns the pointer of a node's data directory. On its first start there is none yet, or, when a directory of the
    * embedded engine is about to be moved to the server, one of that engine.
-   * @throws {Failure} `data_directory_unusable` when the server has another installation, or lost this one
+   * @throws {Failure} `data_directory_unusable` when the server has another installation, or lost this one;
+   *   `engine_unusable` when it is still in the data directory of the node that began to move it
    */
   async join(directory: DataDirectory, own: Pointer | null): Promise<Pointer | null> {
     const there = await installationOn(this.namespace);
@@ -65,6 +69,9 @@ export class Coordination implements Disposable {
       throw new Failure("data_directory_unusable", own.engine === "embedded" ? OCCUPIED : OTHER);
     }
     if (there !== null && own?.engine === "libsql-server") return own;
+    if (there !== null && own === null && !(await this.engine.has(there))) {
+      throw new Failure("engine_unusable", NOT_MOVED);
+    }
     const id = there ?? own?.installation_id;
     return id === undefined ? null : await this.name(directory, id);
   }
@@ -140,6 +147,9 @@ const LOST =
 
 const OTHER =
   "The libSQL server has another installation than this data directory is a copy of. Check engine_url, or name a new data directory with --data-dir.";
+
+const NOT_MOVED =
+  "The installation is not on the libSQL server yet, but in the data directory of another node. Run `governd migrate --to URL` there, then start this node.";
 
 const OCCUPIED =
   "The data directory holds workspaces or accounts of the embedded engine. Bring them to the server with `governd migrate --to URL`, or name a new data directory with --data-dir.";
