@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealKey } from "../src/core/datadir/seal-key.ts";
-import { storeTiles } from "../src/core/rows/tree.ts";
+import { storeTiles } from "../src/core/rows/log/tree.ts";
 import { SealKeyring } from "../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../src/core/seals/sealer.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/core/writer/file.ts";

@@ -121,19 +121,28 @@ export class IdSource {
     return `${prefix}_${base32(bytes)}`;
   }
 
-  /** Returns the id of a new event: its position in the log in 8 bytes, big-endian, and 8 random bytes. */
+  /** Returns the id of a new event at a position. */
   event(seq: number): string {
-    const bytes = new Uint8Array(2 * EVENT_RANDOM_BYTES);
-    bytes.set(this.random.take(EVENT_RANDOM_BYTES), EVENT_RANDOM_BYTES);
-    let [high, low] = [Math.floor(seq / 2 ** 32), seq % 2 ** 32];
-    for (let index = 3; index >= 0; index--) {
-      bytes[index] = high & 0xff;
-      bytes[index + 4] = low & 0xff;
-      high >>>= 8;
-      low >>>= 8;
-    }
-    return idOf("aud", bytes);
+    return eventId(seq, this.random.take(EVENT_RANDOM_BYTES));
   }
+}
+
+/** The bytes of an event's id. */
+const eventBytes = new Uint8Array(2 * EVENT_RANDOM_BYTES);
+
+/** Returns the id of an event: its position in the log in 8 bytes, big-endian, and 8 random bytes. */
+export function eventId(seq: number, random: Uint8Array): string {
+  let [high, low] = [Math.floor(seq / 2 ** 32), seq % 2 ** 32];
+  for (let index = 3; index >= 0; index--) {
+    eventBytes[index] = high & 0xff;
+    eventBytes[index + 4] = low & 0xff;
+    high >>>= 8;
+    low >>>= 8;
+  }
+  for (let index = 0; index < EVENT_RANDOM_BYTES; index++) {
+    eventBytes[EVENT_RANDOM_BYTES + index] = random[index] as number;
+  }
+  return idOf("aud", eventBytes);
 }
 
 /** Returns the identifier that encodes 16 bytes, such as the beginning of a digest. */
@@ -151,6 +160,22 @@ export function positionOf(id: string): number | null {
   for (let index = PREFIX.length; index < last; index++) half = half * 32 + valueAt(id, index);
   const seq = half * 2 + (valueAt(id, last) > RANDOM_BITS ? 1 : 0);
   return Number.isSafeInteger(seq) ? seq : null;
+}
+
+/** Returns the random bytes in the id of an event, which must have the form of one. */
+export function randomOf(id: string): Uint8Array {
+  const bytes = new Uint8Array(EVENT_RANDOM_BYTES);
+  let buffer = valueAt(id, PREFIX.length + POSITION_CHARS - 1) & RANDOM_BITS;
+  let bits = 4;
+  let length = 0;
+  for (let index = PREFIX.length + POSITION_CHARS; length < EVENT_RANDOM_BYTES; index++) {
+    buffer = ((buffer << 5) | valueAt(id, index)) & 0xffff;
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[length++] = buffer >> bits;
+  }
+  return bytes;
 }
 
 const PREFIX = "aud_";

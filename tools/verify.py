@@ -14,7 +14,7 @@ Exit code 0: what was checked holds. 1: something was changed. 2: cannot be esta
 The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
 import argparse, base64, calendar, contextlib, functools, hashlib, json, os, re, shutil, sqlite3, stat, sys, tempfile, time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -1045,21 +1045,18 @@ class Log:
         self.hashes.append(value)
         self.next_seq += 1
 
-    def add(self, canonical, details_text, salt, stored_hash, row=None, later=tuple):
-        """The next event. `row` is the number of its row, where it has one; `later` returns the numbers of those after it."""
-        if self.opaque or (self.is_newer and has_newer_envelope(canonical)):
-            return self.add_leaf(canonical, stored_hash)
+    def add(self, canonical, details_text, salt, stored_hash, later=tuple):
+        """The next event. `later` returns the numbers of those after it, where they may be out of order."""
         event, value = self.read_body(canonical, stored_hash)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
         if self.next_seq is not None:
             require(seq >= self.next_seq, "seq_repeated", f"seq {seq}: expected {self.next_seq}", seq)
             if seq > self.next_seq and self.whole:
                 # Where a missing event comes later, the events are out of order.
-                code = "seq_repeated" if set(range(self.next_seq, seq)) & set(later()) else "seq_gap"
+                code = "seq_repeated" if any(self.next_seq <= one < seq for one in later()) else "seq_gap"
                 raise Tampered(code, f"seq {seq}: expected {self.next_seq}", seq)
         self.next_seq = seq + 1
         self.first_seq = seq if self.first_seq is None else self.first_seq
-        require(row in (None, seq), "row_mismatch", f"seq {row}: the row has another number", seq)
         genesis = (event["operation"], agent, place, event["previous_hash"], event["result"]) == ("workspace.create", None, 1, ZEROS, "ok")
         require(genesis if seq == 0 else event["operation"] != "workspace.create", "genesis_invalid", f"seq {seq}: the genesis is not where it belongs", seq)
         said = self.read_details(event, details_text, salt)
@@ -1152,13 +1149,13 @@ class Log:
         require(good, "details_malformed", f"seq {seq}: details are not canonical", seq)
         return said
 
-    def keep(self, canonical, details_text, salt, stored_hash, row):
+    def keep(self, canonical, details_text, salt, stored_hash):
         """An event from the pruned part of the log: it has to be the leaf of its place."""
         value = sha256(b"\0", canonical)
         event, _ = self.read_body(canonical, value)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
-        require(self.hashes[row] == value, "hash_mismatch", f"seq {row}: not the leaf of its place in the tree", row)
-        require((row, stored_hash) == (seq, value), "row_mismatch", f"seq {row}: a column beside the event says something else", row)
+        require(self.hashes[seq] == value, "hash_mismatch", f"seq {seq}: not the leaf of its place in the tree", seq)
+        require(stored_hash == value, "row_mismatch", f"seq {seq}: a column beside the event says something else", seq)
         said = self.read_details(event, details_text, salt)
         self.take_number(event, said)
         if not self.is_newer:
@@ -2033,7 +2030,56 @@ def is_of_seals(problem):
     return problem.code == "seal_beyond_log" or problem.message.startswith(("table seals:", "table tiles:", STORED_TREE))
 
 
-EVENTS = "SELECT CAST(body AS BLOB), details, details_salt, hash FROM events"
+# The columns of an event: those that its canonical text follows from, with the workspace of `head`, and what is beside it.
+EVENT_COLUMNS = {
+    "seq": int, "actor": str, "agent_id": str, "agent_seq": int, "blocked_by": str, "config_version": int, "details_commitment": bytes,
+    "random": bytes, "operation": str, "previous_hash": bytes, "result": str, "time": int, "hash": bytes, "details": str, "details_salt": bytes,
+}
+EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)}, (SELECT workspace_id FROM head) FROM events"
+
+
+def raw(value):
+    """The bytes of any value of a column."""
+    return value if isinstance(value, bytes) else str(value).encode(errors="surrogateescape")
+
+
+def event_in(values):
+    """The canonical bytes, the details, the salt and the hash of a stored event; and whether each column is of its type.
+
+    What is no member of an event stays in the text, which then is none.
+    """
+    row = dict(zip([*EVENT_COLUMNS, "workspace_id"], values))
+    number = lambda name: row[name] if type(row[name]) is int else 0
+    text = lambda name, start="": None if row[name] is None else start + raw(row[name]).decode("latin-1")
+    event = {
+        "actor": text("actor"), "agent_id": text("agent_id"), "agent_seq": number("agent_seq"), "blocked_by": text("blocked_by"),
+        "config_version": text("config_version", "v"), "details_commitment": raw(row["details_commitment"]).hex(),
+        "format": "governd.audit/1", "id": event_id(row["seq"], raw(row["random"])), "operation": text("operation"),
+        "previous_hash": raw(row["previous_hash"]).hex(), "result": text("result"), "seq": row["seq"],
+        "timestamp": shown_time(row["time"]), "workspace_id": text("workspace_id"),
+    }
+    canonical = json.dumps(event, separators=(",", ":"))  # the members are in order, and texts that need escapes are none of an event
+    details = None if row["details"] is None else raw(row["details"]).decode(errors="surrogateescape")
+    salt = None if row["details_salt"] is None else raw(row["details_salt"]).hex()
+    optional = NULLABLE | {"details", "details_salt"}
+    typed = all(type(row[name]) is kind or (row[name] is None and name in optional) for name, kind in EVENT_COLUMNS.items())
+    return (canonical.encode(), details, salt, raw(row["hash"]).hex()), typed
+
+
+def event_id(seq, random):
+    """The id of an event; empty when its random bytes are not 8."""
+    value = seq << 64 | int.from_bytes(random, "big")
+    return "aud_" + "".join(BASE32[value >> at & 31] for at in range(125, -1, -5)) if len(random) == 8 else ""
+
+
+def shown_time(ms):
+    """A time in milliseconds as events write it; empty outside the years 0 to 9999."""
+    if type(ms) is not int or not -62_167_219_200_000 <= ms < 253_402_300_800_000:
+        return ""
+    # datetime begins with the year 1, and 400 years have 146,097 days.
+    shift = 400 if ms < -62_135_596_800_000 else 0
+    at = datetime(1970, 1, 1) + timedelta(milliseconds=ms, days=146_097 * (shift // 400))
+    return f"{at.year - shift:04}-{at:%m-%dT%H:%M:%S}.{ms % 1000:03}Z"
 
 
 def commit_ends(path):
@@ -2089,13 +2135,13 @@ def is_of_one_moment(db):
 def all_hold(db):
     """Whether each event holds by itself; not when a changed schema keeps them from being read."""
     with contextlib.suppress(Tampered, sqlite3.Error):
-        return all(Log(False).read(*row) for row in db.execute(EVENTS))
+        return all(Log(False).read(*event_in(row)[0]) for row in db.execute(EVENTS))
     return False
 
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {10: "2d56d138b23a7c6af564c2bc33119f2f8f8e9df7162e9b57a1a8426fd31d33cd"}
+SCHEMAS = {11: "ea59157342f7e28ac34d7afdd94b4136f18191604e1fb1eaf388e6d9e6b405d3"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -2231,11 +2277,9 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
         require(place, "wrong_workspace", "the file stands in the place of another workspace")
     findings.finish()
     with findings.section():
-        last = (1, "governd.audit/1", log.announced, len(log.hashes) - 1, log.hashes[-1])
-        row = head[0] if len(head) == 1 else (None,) * 6
-        fits = (row[0], *row[2:]) == last and isinstance(row[1], str) and is_text(row[1])
+        last = len(log.hashes) - 1, bytes.fromhex(log.hashes[-1])
+        fits = head == [(1, log.workspace, "governd.audit/1", log.announced, *last)]
         require(fits, "head_mismatch", "the log does not end at its head", len(log.hashes) - 1)
-        require(row[1] == log.workspace, "wrong_workspace", "the head of the log names another workspace")
     findings.finish()
     anchored, said, by_key = None, "", None
     with findings.section():
@@ -2257,9 +2301,8 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
     if log.newer_from is not None:
         # An event whose meaning is not known may have changed any row but those that follow from the events' envelopes.
         findings.problems.append(Undetermined("newer_vocabulary", NEWER, log.newer_from))
-        if not log.opaque:
-            with findings.section():
-                check_agent_rows(db, log, {})
+        with findings.section():
+            check_agent_rows(db, log, {})
     elif not any(problem.code in LOG_CODES for problem in findings.problems):
         agents, tables = check_rows(db, log, history, findings)
         with findings.section():
@@ -2312,13 +2355,12 @@ def read_log(db, trust, head):
     log.pruned = log.next_seq = pruned_before(db)
     log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
     prunings, kept, dropped = [0], [], 0
-    rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
-    for seq, body, value, details, salt in rows:
-        texts = body, details, salt, value, seq
-        event = log.keep(*texts) if 0 <= seq < log.pruned else log.add(*texts, later=lambda: numbers_after(db, seq))
-        if event is None:
-            continue
+    for row in db.execute(f"{EVENTS} ORDER BY seq"):
+        texts, typed = event_in(row)
+        event = log.keep(*texts) if row[0] < log.pruned else log.add(*texts)
         operation, result, seq, log.last_time = event["operation"], event["result"], event["seq"], event["timestamp"]
+        require(typed, "row_mismatch", f"seq {seq}: a column is not of its type", seq)
+        details = texts[1]
         if len(log.first_operations) <= len(MAKING):
             log.first_operations.append(operation)
         if seq == 0:
@@ -2384,11 +2426,6 @@ class Kept:
         good = good and there and len(rows) == self.said["versions"] + self.said["checkpoints"]
         require(good, "row_mismatch", "the list of the rows that a pruning kept is not the one that its event states", self.seq)
         self.rows = [row[1:] for row in rows]
-
-
-def numbers_after(db, seq):
-    """The numbers of events in rows after one."""
-    return [number for (number,) in db.execute("SELECT body ->> '$.seq' FROM events WHERE seq > ? AND json_valid(body)", (seq,))]
 
 
 # What an operation does to stored rows.
@@ -2593,7 +2630,7 @@ def check_rows(db, log, history, findings):
         with findings.section():
             for agent in agents.values():
                 for row in getattr(agent, table):
-                    typed = all(is_typed(name, value) for name, value in row.items())
+                    typed = all(is_typed(name, value, table) for name, value in row.items())
                     require(typed, "row_mismatch", f"table {table}: a column is not of its type", integer_of(row[order]))
                 getattr(agent, table).sort(key=lambda row: row[order])
                 for place, row in enumerate(getattr(agent, table), 1):
@@ -2604,10 +2641,12 @@ def check_rows(db, log, history, findings):
 TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value", "salt"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
 
 
-def is_typed(name, value):
-    """Whether a column holds an integer or a text in UTF-8, or NULL where that is allowed."""
+def is_typed(name, value, table=None):
+    """Whether a column holds an integer, a text in UTF-8 or bytes, or NULL where that is allowed."""
     if value is None:
         return name in OPTIONAL_COLUMNS
+    if (table, name) == ("entries", "salt"):
+        return type(value) is bytes
     return type(value) is str and is_text(value) if name in TEXT_COLUMNS else type(value) is int
 
 
@@ -2623,18 +2662,17 @@ TABLES = {
 
 
 def check_agent_rows(db, log, agents):
-    met, floor = {}, []
-    for agent, place, value, first in db.execute("SELECT agent_id, head_seq, head_hash, first_seq FROM agents ORDER BY first_seq"):
+    met, floor = set(), []
+    for agent, first in db.execute("SELECT agent_id, first_seq FROM agents ORDER BY first_seq"):
         good = agent in log.heads and agent not in met
         require(good, "row_mismatch", "a row of an agent that has no events, or a second one", first)
         require(log.firsts.get(agent, first) == first, "row_mismatch", "the row of an agent does not name its first event", first)
-        met[agent] = (place, value)
+        met.add(agent)
         agents[first] = Agent(agent, floor)
         if log.kept:
             agents[first].last_removal = log.kept.seq
     missing = [agent for agent in log.heads if agent not in met]
     require(not missing, "content_missing", "the row of an agent that has events is gone", log.firsts.get(missing[0]) if missing else None)
-    require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
 
 
 # Tables that are written without events.
@@ -2923,11 +2961,10 @@ def numbered(version):
     return None if version is None else f"v{version}"
 
 
-def digest_of(row, text):
-    """The digest of what a row holds, under the salt in the row; None if that is not a salt."""
-    if not re.fullmatch("[0-9a-f]{32}", row["salt"]):
-        return None
-    return sha256(bytes.fromhex(row["salt"]), text.encode(errors="surrogateescape"))
+def digest_of(salt, text):
+    """The digest of what a row holds, under the salt in the row, bytes or hex; None if that is not a salt."""
+    salt = salt.hex() if isinstance(salt, bytes) else salt
+    return sha256(bytes.fromhex(salt), text.encode(errors="surrogateescape")) if re.fullmatch("[0-9a-f]{32}", salt) else None
 
 
 def check_config(agent, row, place, history):
@@ -2940,7 +2977,7 @@ def check_config(agent, row, place, history):
         name = "config_version" if effect.kind == "restore" else "version"
         stated = (effect.said.get(name), effect.said.get("config_digest"), effect.said.get("rolled_back_from"))
         letter = "p" if agent.name is None else "v"  # the workspace's own versions are those of its policies
-        good = stated == (f"{letter}{version}", digest_of(row, row["config"]), numbered(row["rolled_back_from"]))
+        good = stated == (f"{letter}{version}", digest_of(row["salt"], row["config"]), numbered(row["rolled_back_from"]))
     require(good, "content_mismatch", f"stored config v{version} is not what event {seq} made", seq)
     policies = load_json(row["config"]).get("policies")
     days = policies.get("retention_days") if isinstance(policies, dict) else None
@@ -2980,7 +3017,7 @@ def check_entry(agent, row, _, history):
     text = f'{{"key":{jcs(key)},"metadata":{row["metadata"]},"value":{row["value"]}}}'
     try:
         load_json(row["metadata"])
-        good = about(written) and written.said["value_digest"] == digest_of(row, text)
+        good = about(written) and written.said["value_digest"] == digest_of(row["salt"], text)
     except (Tampered, ValueError, RecursionError):
         good = False
     require(good, "content_mismatch", f"a stored entry is not what event {seq} wrote", seq)
@@ -3045,9 +3082,11 @@ def check_wholes(db, log, history, agents, tables):
     require_owners("entries", agents, tables)
     for agent in agents.values():
         check_checkpoint_counts(agent)
-    for first, count in db.execute("SELECT first_seq, live_entries FROM agents").fetchall():
+    newest = "SELECT entries FROM events WHERE events.agent_id IS agents.agent_id ORDER BY agent_seq DESC LIMIT 1"
+    for first, count in db.execute(f"SELECT first_seq, ({newest}) FROM agents").fetchall():
         live = sum(row["live_to"] is None for row in agents[first].entries)
-        require(count == live, "row_mismatch", "an agent's count of entries is not the number of its present entries")
+        good = type(count) is int and count == live
+        require(good, "row_mismatch", "an agent's newest event states another number of entries than the agent has", first)
 
 
 def require_owners(table, agents, tables):
@@ -3490,11 +3529,7 @@ def is_of_installation(path):
     """Whether a file is the log of an installation, by its first event; None when it cannot be read."""
     try:
         with copied(path) as db:
-            ((first,),) = db.execute("SELECT CAST(body AS BLOB) FROM events WHERE seq = 0")
-            event = load_json(first)
-            return (event["operation"], event["actor"]) == ("workspace.create", "system")
-    except (Tampered, ValueError, KeyError, TypeError, RecursionError):
-        return False
+            return db.execute("SELECT operation, actor FROM events WHERE seq = 0").fetchall() == [("workspace.create", "system")]
     except (Undetermined, OSError):
         return None
 

@@ -12,31 +12,37 @@ CREATE TABLE head (
   format        TEXT    NOT NULL,  -- of the events: governd.audit/1
   vocabulary    INTEGER NOT NULL,  -- the greatest number that the log announces
   seq           INTEGER NOT NULL,  -- position of the newest event
-  hash          TEXT    NOT NULL   -- its hash, hex
+  hash          BLOB    NOT NULL   -- its hash, 32 bytes
 ) STRICT;
 
--- The audit log. `body` is the record, in canonical bytes; the columns after `hash` are read out of
--- it and stored nowhere, so nothing that is shown is outside the hash.
+-- The audit log. The record is the canonical text of the 14 members, and these columns are what differs from
+-- event to event, so the text follows from them: every column up to `details_commitment` is under the hash.
 CREATE TABLE events (
-  seq           INTEGER PRIMARY KEY,  -- also the lock: two writers cannot both append one position
-  body          TEXT    NOT NULL,
-  hash          TEXT    NOT NULL,     -- hex SHA-256(0x00 || body)
-  details       TEXT,                 -- what could be personal, bound by details_commitment; NULL once erased
-  details_salt  TEXT,                 -- hex, 16 bytes; NULL once erased
-  id            TEXT    GENERATED ALWAYS AS (body ->> '$.id') VIRTUAL,
-  agent_id      TEXT    GENERATED ALWAYS AS (body ->> '$.agent_id') VIRTUAL,
-  agent_seq     INTEGER GENERATED ALWAYS AS (body ->> '$.agent_seq') VIRTUAL,
-  operation     TEXT    GENERATED ALWAYS AS (body ->> '$.operation') VIRTUAL,
-  result        TEXT    GENERATED ALWAYS AS (body ->> '$.result') VIRTUAL,
-  timestamp     TEXT    GENERATED ALWAYS AS (body ->> '$.timestamp') VIRTUAL
+  seq                 INTEGER PRIMARY KEY,  -- also the lock: two writers cannot both append one position
+  agent_id            TEXT,                 -- NULL: the workspace itself
+  agent_seq           INTEGER NOT NULL,
+  operation           TEXT    NOT NULL,
+  result              TEXT    NOT NULL,
+  blocked_by          TEXT,
+  actor               TEXT    NOT NULL,
+  config_version      INTEGER,              -- n of v<n>
+  time                INTEGER NOT NULL,     -- the timestamp
+  random              BLOB    NOT NULL,     -- 8 bytes: the end of the id, which begins with seq
+  previous_hash       BLOB    NOT NULL,     -- 32 bytes
+  details_commitment  BLOB    NOT NULL,     -- 32 bytes
+  hash                BLOB    NOT NULL,     -- SHA-256(0x00 || canonical text), 32 bytes
+  entries             INTEGER NOT NULL,     -- present entries of the agent after it: rows with live_to NULL; 0 without an agent
+  details             TEXT,                 -- what could be personal, bound by details_commitment; NULL once erased
+  details_salt        BLOB,                 -- 16 bytes; NULL once erased
+  timestamp           TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch')) VIRTUAL
 ) STRICT;
 -- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
-CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
+CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, time);
 -- An agent's newest event of these states whether it is suspended.
 CREATE INDEX events_of_suspension ON events (agent_id, agent_seq)
   WHERE operation IN ('agent.suspend', 'agent.resume');
 -- Refused operations by time: few, whatever else the log holds.
-CREATE INDEX events_refused ON events (timestamp, agent_id, result)
+CREATE INDEX events_refused ON events (time, agent_id, result)
   WHERE result IN ('blocked', 'denied');
 
 -- The Merkle tree over the log (RFC 6962), in tiles of 256 hashes (C2SP tlog-tiles): every full tile,
@@ -67,10 +73,7 @@ CREATE INDEX seals_by_size ON seals (size);
 -- One row for each agent that began, and one for the workspace's own chain (agent_id NULL).
 CREATE TABLE agents (
   first_seq    INTEGER PRIMARY KEY,  -- position of its first event; names the agent in this file
-  agent_id     TEXT    UNIQUE,
-  head_seq     INTEGER NOT NULL,     -- agent_seq of its newest event
-  head_hash    TEXT    NOT NULL,     -- hash of its newest event, hex
-  live_entries INTEGER NOT NULL      -- rows of entries with live_to NULL
+  agent_id     TEXT    UNIQUE
 ) STRICT;
 
 -- Every version of an agent's configuration. Never changed, never deleted.
@@ -93,7 +96,7 @@ CREATE TABLE entries (
   key          TEXT    NOT NULL,
   value        TEXT    NOT NULL,     -- as a JSON string, since SQL text ends at U+0000
   metadata     TEXT    NOT NULL,     -- JSON object
-  salt         TEXT    NOT NULL,     -- of the digest in the event written_seq: hex, 16 bytes
+  salt         BLOB    NOT NULL,     -- of the digest in the event written_seq: 16 bytes
   written_seq  INTEGER NOT NULL,     -- the event that holds the digest of key, value and metadata
   created_seq  INTEGER NOT NULL,     -- the event that first wrote this key
   live_from    INTEGER NOT NULL,     -- the write, or the restore that brought it back

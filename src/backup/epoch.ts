@@ -4,8 +4,8 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { newestSeal, sealingKey, sealingKeys } from "../core/rows/seals.ts";
-import { treeRoot } from "../core/rows/tree.ts";
+import { newestSeal, sealingKey, sealingKeys } from "../core/rows/log/seals.ts";
+import { treeRoot } from "../core/rows/log/tree.ts";
 import { Failure } from "../failure.ts";
 import type { RandomPool } from "../ids.ts";
 import { sameHash } from "../log/merkle.ts";

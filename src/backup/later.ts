@@ -93,7 +93,7 @@ interface Log {
 function readFile({ path, immutable }: File, copy: ManifestWorkspace, encryptionKey: EncryptionKey | null): Log {
   using connection = openConnection(path, { ...(immutable ? { immutable } : { readOnly: true }), encryptionKey });
   const rows = connection.all<[number, string, string, string | null, string, string | null]>(
-    `SELECT seq, hash, operation, agent_id, result, details FROM events
+    `SELECT seq, lower(hex(hash)), operation, agent_id, result, details FROM events
      WHERE seq >= ? AND (seq = ?1 OR agent_id IS NULL OR operation IN ('agent.suspend', 'agent.resume')) ORDER BY seq`,
     [copy.head_seq],
   );

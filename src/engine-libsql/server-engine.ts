@@ -31,7 +31,7 @@ export const NODES_NAMESPACE = "governd-nodes";
 export const namespaceOf = (workspaceId: string): string => workspaceId.replace("_", "-");
 
 /** The guard of a commit. It fails when the head differs, since the table allows no other value of `one` than 1. */
-export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
+export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR lower(hex(hash)) <> ?";
 
 /** A workspace that is open for writing: its working copy. */
 export interface OpenedCopy {

@@ -96,6 +96,13 @@ export function canonicalEvent(body: AuditEventBody): string {
   return text;
 }
 
+/**
+ * Reports whether the members of an event have their forms, so that {@link parseEvent} returns the same.
+ * @param text what {@link textOf} returns for them
+ */
+export const isInForm = (body: AuditEventBody, text: string): boolean =>
+  EVENT.test(text) && rangeProblem(body) === null;
+
 /** Returns the text of an event whose members have their forms. */
 export const textOf = (body: AuditEventBody): string =>
   `{"actor":"${body.actor}","agent_id":${quotedOrNull(body.agent_id)},"agent_seq":${body.agent_seq}` +

@@ -52,6 +52,9 @@ export const PRESENTED_MEMBERS = [
   "format",
 ] as const satisfies readonly (keyof PresentedEvent)[];
 
+/** Returns what a stored event says. @throws EventFormatError when the stored bytes are not an event */
+export const bodyOf = (stored: StoredEvent): AuditEventBody => stored.body ?? parseEvent(canonicalText(stored));
+
 /**
  * Returns the JSON text of an event as shown, from its stored form. The hash is computed, never copied.
  * @throws EventFormatError when the stored bytes are not an event
@@ -63,8 +66,7 @@ export function presentEventJson(stored: StoredEvent): string {
 
 /** {@link presentEventJson} with the hash given. */
 export function renderEvent(stored: StoredEvent & { canonical: string }, hash: string): string {
-  const text = stored.canonical;
-  const event = parseEvent(text);
+  const event = bodyOf(stored);
   const salt = stored.salt === null ? "null" : `"${hexOf(stored.salt)}"`;
   return (
     `{"id":"${event.id}","seq":${event.seq},"workspace_id":"${event.workspace_id}"` +

@@ -1,7 +1,11 @@
 /** Events as they are stored. */
 
+import type { AuditEventBody } from "./event.ts";
+
 /** An event as stored or exported. */
 export interface StoredEvent {
+  /** What the canonical bytes say, if that is known. */
+  body?: AuditEventBody | undefined;
   /** The canonical bytes, or their text. */
   canonical: string | Uint8Array;
   /** JCS text of the details; null once erased. */

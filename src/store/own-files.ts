@@ -36,8 +36,8 @@ interface Owner {
 export class OwnFiles {
   #database: Stamp | null = null;
   #log: Stamp | null = null;
-  /** A table of one page that every commit changes, and a text that the page contained when the file was opened. */
-  #watched: { table: string; text: string } | null = null;
+  /** A table of one page that every commit changes, and bytes that the page contained when the file was opened. */
+  #watched: { table: string; bytes: Uint8Array } | null = null;
   /** The digest of the table's page when it was last copied back; null before that. */
   #digest: bigint | null = null;
   #isDisowned = false;
@@ -51,11 +51,11 @@ export class OwnFiles {
   }
 
   /**
-   * Names a table that every commit changes, and that has one page, which contains `text` now. The page shows whether
+   * Names a table that every commit changes, and that has one page, which contains `bytes` now. The page shows whether
    * another program overwrote the database.
    */
-  watch(table: string, text: string): void {
-    this.#watched = { table, text };
+  watch(table: string, bytes: Uint8Array): void {
+    this.#watched = { table, bytes };
   }
 
   /** Remembers the present state of both files. */
@@ -148,7 +148,7 @@ export class OwnFiles {
     const page = this.#watchedPage();
     const content = readPage(this.path, page, this.owner.value<number>("PRAGMA page_size") ?? 0);
     const digest = digestOfPage(content);
-    if (digest === this.#digest || (this.#digest === null && content.includes(this.#watched.text))) return true;
+    if (digest === this.#digest || (this.#digest === null && content.includes(this.#watched.bytes))) return true;
     this.log.readNew();
     const isCopied = othersWrote || this.log.holds(page, digest);
     if (isCopied) this.#digest = digest;

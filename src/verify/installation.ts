@@ -1,12 +1,13 @@
 /** What a log says of workspaces and of restores. The log itself is verified elsewhere. */
 import { headsRecordedMs, readHeads } from "../core/heads/stored.ts";
 import type { WorkspaceHead } from "../core/heads/tree.ts";
-import { GENESIS, SYSTEM } from "../log/event.ts";
+import { GENESIS, SYSTEM, textOf } from "../log/event.ts";
+import { eventHash } from "../log/hash.ts";
 import { type DeclaredRestore, declaredRestore } from "../log/restores.ts";
 import { LOG_RESTORE } from "../log/seal.ts";
 import { type EventName, MAKING } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
-import { type EventColumns, eventColumns, readNamedEvent } from "./rows/events-named.ts";
+import { eventColumn, readNamedEvent } from "./rows/events-named.ts";
 import { readHead } from "./rows/head.ts";
 
 /** Selects the operations that {@link isMaking} takes. */
@@ -21,7 +22,7 @@ export interface LogFacts {
   workspaceId: string;
   /** Whether there is nothing but the making of the workspace. */
   isMaking: boolean;
-  /** When the first event was recorded, RFC 3339, and its hash, hex. */
+  /** When the first event was recorded, RFC 3339, and its hash, hex; empty when there is none. */
   madeAt: string;
   genesis: string;
   restores: readonly DeclaredRestore[];
@@ -49,14 +50,14 @@ const NAMES = [GENESIS, LOG_RESTORE, ADDED, DELETED];
 export async function readLogFacts(reader: Reader): Promise<LogFacts | null> {
   const head = await readHead(reader);
   if (head?.workspaceId == null || head.seq === null) return null;
-  const rows = await reader.all<EventColumns>(
-    `SELECT ${eventColumns("e")} FROM events e
+  const rows = await reader.all<[Buffer]>(
+    `SELECT ${eventColumn("e")} FROM events e
      WHERE e.agent_id IS NULL AND e.operation IN (${NAMES.map(() => "?").join(", ")}) ORDER BY e.seq`,
     NAMES,
   );
-  const named = rows.flatMap((row) => readNamedEvent(...row) ?? []);
+  const named = rows.flatMap(([column]) => readNamedEvent(column) ?? []);
   const first = named[0]?.event;
-  const genesis = (await reader.value<string>("SELECT hash FROM events WHERE seq = 0")) ?? "";
+  const genesis = first?.seq === 0 ? eventHash(textOf(first)) : "";
   const made = new Map<string, string>();
   const deleted = new Set<string>();
   for (const { event, details } of named) {

@@ -1,6 +1,6 @@
 /** The state of a verification: the data that is read before the events, and what each event adds. */
 
-import { prunedBefore } from "../core/rows/pruning.ts";
+import { prunedBefore } from "../core/rows/log/pruning.ts";
 import type { JsonObject } from "../json.ts";
 import { effectKind, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, GENESIS, RAISE_VOCABULARY, VOCABULARY } from "../log/event.ts";

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import type { WorkspaceHead } from "../core/heads/tree.ts";
 import { EMBEDDINGS_TABLE } from "../core/rows/embeddings.ts";
 import { FULL_TEXT_TABLE } from "../core/rows/full-text.ts";
-import { prunings } from "../core/rows/pruning.ts";
+import { prunings } from "../core/rows/log/pruning.ts";
 import { continuesHead } from "../core/writer/continuity.ts";
 import { WORKSPACE_MIGRATIONS, WORKSPACE_SCHEMA } from "../core/writer/file.ts";
 import { VOCABULARY } from "../log/event.ts";

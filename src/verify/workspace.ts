@@ -8,15 +8,14 @@
  * together with everything stored beside it.
  */
 
-import { prunedBefore } from "../core/rows/pruning.ts";
-import { treeRoot } from "../core/rows/tree.ts";
+import { prunedBefore } from "../core/rows/log/pruning.ts";
+import { treeRoot } from "../core/rows/log/tree.ts";
 import { readSealFile } from "../core/seals/seal-file.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
 import { hexOf } from "../log/rows.ts";
 import { sealedWorkspace } from "../log/seal.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
-import { integer } from "./columns.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { addRows, feedLog, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
 import type { LogVerifier } from "./events/log-verifier.ts";
@@ -190,7 +189,7 @@ export async function verifyDivided(reader: Reader, options: WorkspaceVerificati
 async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVerificationOptions) {
   const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
-  const total = await reader.value<number>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [agentId]);
+  const total = await reader.value<number | null>("SELECT max(agent_seq) FROM events WHERE agent_id = ?", [agentId]);
   // The last kept event of the chain before the position from which all events exist.
   const kept = "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?";
   const firstSeq = before > 0 ? ((await reader.value<number>(kept, [agentId, before])) ?? before) : undefined;

@@ -59,7 +59,7 @@ function inLog<T>(read: (log: Connection) => T): T {
 /** The operations of an account's own events, with whether each has its details. */
 function eventsOf({ accountId }: Person): string[] {
   const sql = `SELECT operation || (CASE WHEN details IS NULL THEN '' ELSE ' with details' END) FROM events
-    WHERE body ->> '$.actor' = ?1 ORDER BY seq`;
+    WHERE actor = ?1 ORDER BY seq`;
   return inLog((log) => log.all<[string]>(sql, [accountId]).flat());
 }
 

@@ -110,13 +110,13 @@ describe.each(Object.keys(LINKS) as (keyof typeof LINKS)[])("a link that %s", (w
   ] as const)("%s", async (_name, act) => {
     const id = idIn(LINKS[what]);
     const end = "(ended_seq, used_by)";
-    const before = "(SELECT id FROM links WHERE ended_seq = (SELECT seq FROM head))";
+    const before = "(SELECT id FROM links WHERE ended_seq = (SELECT max(seq) FROM events))";
     const found = await forged(
       act,
       { link_id: id },
       `UPDATE links SET ${end} = (SELECT ended_seq, used_by FROM links WHERE id = ${before}) WHERE id = '${id}'`,
-      `UPDATE links SET ${end} = (NULL, NULL) WHERE ended_seq = (SELECT seq FROM head) AND id <> '${id}'`,
-      `UPDATE OR IGNORE accounts SET link_id = '${id}' WHERE created_seq = (SELECT seq FROM head)`,
+      `UPDATE links SET ${end} = (NULL, NULL) WHERE ended_seq = (SELECT max(seq) FROM events) AND id <> '${id}'`,
+      `UPDATE OR IGNORE accounts SET link_id = '${id}' WHERE created_seq = (SELECT max(seq) FROM events)`,
     );
     expect(found).toEqual(CAN[what].includes(act) ? POSSIBLE : IMPOSSIBLE);
   });

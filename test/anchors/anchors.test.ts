@@ -5,8 +5,8 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { makeBackup } from "../../src/backup/make.ts";
 import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { readSealKey, sealKeySource } from "../../src/core/datadir/seal-key.ts";
-import { newestSeal } from "../../src/core/rows/seals.ts";
-import { treeReader } from "../../src/core/rows/tree.ts";
+import { newestSeal } from "../../src/core/rows/log/seals.ts";
+import { treeReader } from "../../src/core/rows/log/tree.ts";
 import { parseSealFile } from "../../src/core/seals/seal-file.ts";
 import { type AnchorLag, AnchorQueue } from "../../src/follow/anchors/queue.ts";
 import {

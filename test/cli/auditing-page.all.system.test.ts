@@ -156,9 +156,7 @@ async function makeLargeLog(): Promise<void> {
   cpSync(place("data"), join(pruned, "data"), { recursive: true });
   const forged = join(failed, `${id}.db`);
   copyFileSync(databaseOf("data", made), forged);
-  tamper(forged, (connection) =>
-    connection.run("UPDATE events SET body = replace(body, '\"allowed\"', '\"blocked\"') WHERE seq = 3"),
-  );
+  tamper(forged, (connection) => connection.run("UPDATE events SET result = 'blocked' WHERE seq = 3"));
   await beside("data", made, (client) => runRequests(client, resume));
 }
 

@@ -164,7 +164,9 @@ describe("finds", () => {
     expect(bytesForCopies).toBeGreaterThan(0);
     expect(findings.map(({ severity }) => severity)).not.toContain("problem");
     expect(findings.find((one) => one.check === "upgrade")?.message).toMatch(
-      /would migrate 3 workspaces to schema 11, each when it is first used; it first makes copies, which need \d+\.\d MiB/,
+      new RegExp(
+        `would migrate 3 workspaces to schema ${WORKSPACE_SCHEMA + 1}, each when it is first used; it first makes copies, which need \\d+\\.\\d MiB`,
+      ),
     );
   });
 

@@ -54,9 +54,10 @@ const keyIn = async (workspaceId: string, id: string) =>
 const recorded = (workspaceId: string) =>
   inFile(workspaceId, (connection) =>
     connection
-      .all<[string, string]>("SELECT body, details FROM events WHERE operation LIKE 'key.%' ORDER BY seq")
-      .map(([body, details]) => {
-        const { operation, actor } = JSON.parse(body) as { operation: string; actor: string };
+      .all<[string, string, string]>(
+        "SELECT operation, actor, details FROM events WHERE operation LIKE 'key.%' ORDER BY seq",
+      )
+      .map(([operation, actor, details]) => {
         return { operation, actor, details: JSON.parse(details) as unknown };
       }),
   );

@@ -102,14 +102,14 @@ describe("a copy that was made while a daemon wrote", () => {
 
 describe("a log that is being written, in which somebody", () => {
   test.each([
-    ["removed an event of it", "DELETE FROM events WHERE seq = (SELECT seq - 2 FROM head)"],
-    ["removed an older event", "DELETE FROM events WHERE seq = 30"],
+    ["removed an event of it", "DELETE FROM events WHERE seq = (SELECT max(seq) - 2 FROM events)"],
     ["removed its end", "DELETE FROM events WHERE seq = (SELECT seq FROM head)"],
+    ["removed an older event", "DELETE FROM events WHERE seq = 30"],
     ["changed an entry", "UPDATE entries SET value = '\"x\"' WHERE id = (SELECT max(id) FROM entries)"],
     ["removed an entry", "DELETE FROM entries WHERE id = (SELECT max(id) FROM entries)"],
     ["removed a checkpoint", "DELETE FROM checkpoints WHERE event_seq = (SELECT max(event_seq) FROM checkpoints)"],
     ["revived a key", "UPDATE keys SET ended_seq = NULL WHERE ended_seq = (SELECT max(ended_seq) FROM keys)"],
-    ["changed an agent", "UPDATE agents SET head_seq = head_seq + 1"],
+    ["changed an agent", "UPDATE agents SET first_seq = first_seq + 1"],
   ])("%s, is tampered", async (name, sql) => {
     const { database } = filesOf(made.live.data, made.main);
     const path = directory.join("work", `${name}.db`);

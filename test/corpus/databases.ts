@@ -2,11 +2,12 @@
  * Tamperings of a workspace's file: of every kind of event that its log holds and every row of every table, as the
  * schema and the list of operations name them.
  */
+
 import { copyFileSync, rmSync } from "node:fs";
-import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
-import { OTHER_EVENT_ID } from "./base.ts";
+import { doubled, memberOf, setMembers } from "../support/event-rows.ts";
+import { OTHER_RANDOM } from "./base.ts";
 import type { Tampering } from "./judge.ts";
 import { rewriteLog } from "./rewrite.ts";
 
@@ -37,16 +38,14 @@ export function eventChanges(connection: Connection, whole: boolean): Change[] {
     const to = `${operation} ${result}`;
     const other = all.find(([at, , whose]) => at > 0 && whose !== agent) ?? all.find(([at]) => at !== seq);
     const alike = all.find(([at, what]) => at !== seq && what === operation);
-    const body = parseEvent(connection.get<[string]>("SELECT body FROM events WHERE seq = ?", [seq])?.[0] ?? "");
+    const body = memberOf(connection, seq);
     const event = (kind: string, sql: Change["sql"], also?: Change["also"]): Change => ({
       ...{ kind, to, exit: 1, sql },
       ...(also && { also }),
     });
     const moved = new Date(Date.parse(body.timestamp) - DAY).toISOString();
     const whose = agent === null ? "alpha" : agent === "gamma" ? "beta" : "gamma";
-    const set = (change: object): Change["sql"] => [
-      ["UPDATE events SET body = ? WHERE seq = ?", [canonicalEvent({ ...body, ...change }), seq]],
-    ];
+    const set = (change: object): Change["sql"] => [setMembers(seq, { ...body, ...change })];
     const rewritten = (change: object) => (connection: Connection) => rewriteLog(connection, seq, change);
     return [
       ...(erased
@@ -59,13 +58,7 @@ export function eventChanges(connection: Connection, whole: boolean): Change[] {
         ["UPDATE events SET seq = -seq WHERE seq > ?", [seq]],
         ["UPDATE events SET seq = -seq - 1 WHERE seq < 0"],
       ]),
-      event("duplicated at the end", [
-        [
-          `INSERT INTO events (seq, body, hash, details, details_salt)
-           SELECT ?, ${OTHER_EVENT_ID}, hash, details, details_salt FROM events WHERE seq = ?`,
-          [end, seq],
-        ],
-      ]),
+      event("duplicated at the end", [[`${doubled("?", { random: OTHER_RANDOM })} WHERE seq = ?`, [end, seq]]]),
       event("swapped with another agent's", swapEvents(seq, other?.[0] ?? 0)),
       ...(alike ? [event("swapped with one of its kind", swapDetails(seq, alike[0]))] : []),
       event("moved in time", set({ timestamp: moved })),
@@ -159,18 +152,13 @@ const OUTSIDE = ["9007199254740993", "9223372036854775807", "-9007199254740993",
 /** Adds rows where no row of a log can be. */
 const added = (): Change[] =>
   OUTSIDE.flatMap((number): Change[] => {
-    const event = `SELECT ${number}, ${OTHER_EVENT_ID}, hash, details, details_salt`;
-    const agent = `SELECT ${number}, 'nobody', head_seq, head_hash, 0`;
     const one = (table: string, sql: string): Change => ({
       ...{ kind: "added out of range", to: `${table} row ${number}`, exit: 1 },
       sql: [[sql]],
     });
     return [
-      one("events", `INSERT INTO events (seq, body, hash, details, details_salt) ${event} FROM events WHERE seq = 0`),
-      one(
-        "agents",
-        `INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) ${agent} FROM agents LIMIT 1`,
-      ),
+      one("events", `${doubled(number, { random: OTHER_RANDOM })} WHERE seq = 0`),
+      one("agents", `INSERT INTO agents (first_seq, agent_id) VALUES (${number}, 'nobody')`),
       one("seals", `UPDATE seals SET id = ${number} WHERE id = (SELECT min(id) FROM seals)`),
     ];
   });

@@ -2,11 +2,12 @@
  * Logs that were restored: as governd makes them, as somebody without the key can change them, and as somebody with the
  * key could make them. Both programs must say the same of each, with the seals that an auditor may have kept.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
-import { treeRoot } from "../../src/core/rows/tree.ts";
+import { treeRoot } from "../../src/core/rows/log/tree.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
@@ -29,11 +30,12 @@ import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.t
 import { readTrust } from "../../src/verify/trust.ts";
 import { HAS_GO } from "../go.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
+import { setEvent, storedEvents } from "../support/event-rows.ts";
 import { inMemory } from "../temporary.ts";
 import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { tamper } from "./base.ts";
-import { restateLast } from "./rewrite.ts";
+import { moveHead, restateLast } from "./rewrite.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const BASE = `corpus.example/${ID}`;
@@ -381,7 +383,7 @@ beforeAll(async () => {
     ["removed", (one) => one.run("DELETE FROM events WHERE seq = 5"), "seq_gap"],
     [
       "made another operation",
-      (one) => one.run("UPDATE events SET body = replace(body, 'log.restore', 'log.nothing') WHERE seq = 5"),
+      (one) => one.run("UPDATE events SET operation = 'log.nothing' WHERE seq = 5"),
       "hash_mismatch",
     ],
     [
@@ -390,7 +392,7 @@ beforeAll(async () => {
         one.exec(
           "UPDATE events SET seq = 99 WHERE seq = 5; UPDATE events SET seq = 5 WHERE seq = 6; UPDATE events SET seq = 6 WHERE seq = 99",
         ),
-      "seq_repeated",
+      "hash_mismatch",
     ],
     ["left without its key", (one) => one.run("DELETE FROM seal_keys WHERE announced_seq = 5"), "content_missing"],
     [
@@ -536,20 +538,17 @@ function insertSeal(connection: Connection, note: string): void {
 /** Changes the details of the restore and makes everything after it fit, except the seals. */
 function rewrite(connection: Connection, change: (said: JsonObject) => JsonObject): void {
   const heads = new Map<string | null, string>();
-  const rows = connection.all<[number, string, string, string]>("SELECT seq, body, details, details_salt FROM events");
-  for (const [seq, body, details, salt] of rows) {
-    const event = parseEvent(body);
-    const said = seq === 5 ? canonicalJson(change(JSON.parse(details))) : details;
-    const commitment = saltedDigest(salt, said);
-    const link = heads.get(event.agent_id) ?? event.previous_hash;
-    const canonical = canonicalEvent({ ...event, details_commitment: commitment, previous_hash: link });
-    heads.set(event.agent_id, eventHash(canonical));
-    const row = [canonical, eventHash(canonical), said, seq];
-    connection.run("UPDATE events SET body = ?, hash = ?, details = ? WHERE seq = ?", row);
+  for (const { seq, canonical, details, salt } of storedEvents(connection)) {
+    const event = parseEvent(canonical);
+    const said = seq === 5 ? canonicalJson(change(JSON.parse(details as string))) : (details as string);
+    const details_commitment = saltedDigest(salt as string, said);
+    const previous_hash = heads.get(event.agent_id) ?? event.previous_hash;
+    const rewritten = { ...event, details_commitment, previous_hash };
+    heads.set(event.agent_id, eventHash(canonicalEvent(rewritten)));
+    connection.run(...setEvent(seq, rewritten));
+    connection.run("UPDATE events SET details = ? WHERE seq = ?", [said, seq]);
   }
-  for (const [agent, hash] of heads)
-    connection.run("UPDATE agents SET head_hash = ? WHERE agent_id IS ?", [hash, agent]);
-  connection.run("UPDATE head SET hash = (SELECT hash FROM events ORDER BY seq DESC LIMIT 1)");
+  moveHead(connection);
 }
 
 const keptFile = (kept: readonly string[]): string => {

@@ -12,8 +12,8 @@ import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { wholeText } from "../../src/core/long-text.ts";
 import { storeNote } from "../../src/core/rows/access/notes.ts";
-import { Versions } from "../../src/core/rows/events.ts";
-import { newestSeal, replaceNote } from "../../src/core/rows/seals.ts";
+import { Versions } from "../../src/core/rows/log/events.ts";
+import { newestSeal, replaceNote } from "../../src/core/rows/log/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import { type OperationRequest, type Principal, systemPrincipal } from "../../src/core/writer/contract.ts";
 import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
@@ -28,6 +28,7 @@ import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
+import { idAt } from "../support/event-rows.ts";
 import { TestAuthority } from "../tls/authority.ts";
 import { fillInstallation, makePasskey, signInAgain, withParts } from "./installation-base.ts";
 import { throughServer } from "./through-server.ts";
@@ -317,11 +318,12 @@ class Making implements Everything {
         this.#keep(this.exports, `${format} of ${name} ${age}`, key, await life.export({ scope, format, window }));
       }
     }
-    const events = life.connection.all<[string, string]>(
-      `SELECT min(id), operation FROM events WHERE operation IN ('data.write', 'data.read', 'checkpoint.create')
+    const events = life.connection.all<[number, string]>(
+      `SELECT min(seq), operation FROM events WHERE operation IN ('data.write', 'data.read', 'checkpoint.create')
        AND (details IS NULL) = (operation = 'data.read') GROUP BY operation`,
     );
-    for (const [id, operation] of events) {
+    for (const [seq, operation] of events) {
+      const id = idAt(life.connection, seq);
       this.#keep(this.receipts, `${operation} ${age}`, key, await life.receipt(id));
       this.#keep(this.receipts, `${operation} as tlog-proof ${age}`, key, await life.receipt(id, "tlog-proof"));
     }

@@ -573,7 +573,7 @@ describe("honest", () => {
     expect([asNode.exits, asNode.codes], asNode.said).toEqual([[2, 2], ["node_copies"]]);
     expect((await governd(["verify", root])).out).toContain("governd verify URL");
     withFile(workspaceFile(node, base.workspaceId), (one) =>
-      one.exec("UPDATE agents SET live_entries = live_entries + 1"),
+      one.exec("UPDATE agents SET first_seq = first_seq + 1000"),
     );
     const changedCopy = await verified(root);
     expect(changedCopy.exits, changedCopy.said).toEqual([1, 1]);

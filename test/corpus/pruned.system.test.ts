@@ -3,6 +3,7 @@
  * have not changed since, and the events that they are from. The attacker has a copy of the file from before the
  * pruning.
  */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +11,12 @@ import { findSuspension } from "../../src/core/rows/suspension.ts";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
+import { doubled } from "../support/event-rows.ts";
 import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "../verify/pruning.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
-import { restateLast } from "./rewrite.ts";
+import { recount, restateLast } from "./rewrite.ts";
 
 const AGENT = "a";
 const directory = mkdtempSync(join(inMemory(), "governd-pruned-"));
@@ -85,12 +87,9 @@ test("one agent alone is not compared with what was kept, and the report says so
 
 type Tampering = [name: string, change: (db: Connection) => void];
 
-const count = (db: Connection) =>
-  db.run(`UPDATE agents SET live_entries =
-    (SELECT count(*) FROM entries WHERE agent = first_seq AND live_to IS NULL)`);
 const remove = (table: string, where: string) => (db: Connection) => {
   expect(db.change(`DELETE FROM ${table} WHERE ${where}`)).toBe(1);
-  count(db);
+  recount(db);
 };
 /** Replaces an event that was kept by a pruned one. */
 const exchange = (db: Connection, gone: string, back: string) => {
@@ -99,8 +98,7 @@ const exchange = (db: Connection, gone: string, back: string) => {
 };
 const putBack = (db: Connection, back: string) => {
   db.run(`ATTACH '${whole}' AS whole`);
-  const columns = "seq, body, hash, details, details_salt";
-  const sql = `INSERT INTO events (${columns}) SELECT ${columns} FROM whole.events WHERE ${back} LIMIT 1`;
+  const sql = `${doubled("seq").replace("FROM events", "FROM whole.events")} WHERE ${back} LIMIT 1`;
   expect(db.change(sql)).toBe(1);
 };
 const READ = "operation = 'data.read' AND agent_seq = 30 AND agent_id = 'a'";

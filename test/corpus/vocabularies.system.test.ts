@@ -2,13 +2,14 @@
  * Logs of vocabulary 2, which no governd writes yet: with a new operation, a new result, a new actor, a new member of
  * details and a new envelope. All programs call them newer, and find what was changed behind a number.
  */
+
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { storeTiles } from "../../src/core/rows/tree.ts";
+import { storeTiles } from "../../src/core/rows/log/tree.ts";
 import { openWorkspaceFile, openWorkspaceReader } from "../../src/core/writer/file.ts";
 import { NewerWorkspace } from "../../src/core/writer/storage-failure.ts";
 import type { JsonObject } from "../../src/json.ts";
-import type { AuditResult } from "../../src/log/event.ts";
+import { type AuditResult, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import { makeReceipt } from "../../src/log/receipt.ts";
 import type { Connection } from "../../src/store/connection.ts";
@@ -20,9 +21,11 @@ import { type NewEvent, type SampleEvent, type SampleLog, typeId } from "../log/
 import { newKey, SealedLog } from "../log/sealed.ts";
 import { auditPath } from "../log/tree.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
+import { insertEvent, storedEvents } from "../support/event-rows.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { Driver, WORKSPACE_ID } from "../verify/sample-workspace.ts";
 import { Judge, type Tampering } from "./judge.ts";
+import { moveHead, recount } from "./rewrite.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -277,13 +280,13 @@ describe("a workspace's file", () => {
     ["newer", [raise(2), COPY, HELD], "", 2, ["newer_vocabulary"]],
     ["newer, and a row that it may have changed", [raise(2), COPY], CHANGED_ENTRY, 2, ["newer_vocabulary"]],
     [
-      "newer, and the end of a chain",
+      "newer, and the beginning of a chain",
       [raise(2), COPY],
-      "UPDATE agents SET head_seq = 9 WHERE agent_id = 'beta'",
+      "UPDATE agents SET first_seq = 999 WHERE agent_id = 'beta'",
       1,
       [],
     ],
-    ["newer, and a hash", [raise(2), COPY], "UPDATE events SET hash = replace(hash, 'a', 'b') WHERE seq = 5", 1, []],
+    ["newer, and a hash", [raise(2), COPY], "UPDATE events SET hash = zeroblob(32) WHERE seq = 5", 1, []],
     [
       "newer, and the number of the head",
       [raise(2), COPY],
@@ -323,23 +326,18 @@ describe("a workspace's file", () => {
 
 /** Appends events to a workspace's log, as a governd would that knows them. */
 async function extend(connection: Connection, events: readonly NewEvent[]): Promise<void> {
-  const rows = connection.all<[string, string, string]>("SELECT body, details, details_salt FROM events ORDER BY seq");
   const log: SampleLog = logOf(
     WORKSPACE_ID,
-    rows.map(([canonical, details, salt]) => ({ canonical, details, salt: Buffer.from(salt, "hex") }) as never),
+    storedEvents(connection).map((one) => ({ ...one, salt: Buffer.from(one.salt as string, "hex") }) as never),
   );
   const from = log.events.length;
   for (const event of events) log.append(event);
-  for (const { canonical, hash, details, salt, seq } of log.events.slice(from) as (SampleEvent & { seq: number })[]) {
-    const insert = "INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)";
-    connection.run(insert, [seq, canonical, hash, details, salt]);
+  for (const { canonical, details, salt } of log.events.slice(from) as SampleEvent[]) {
+    insertEvent(connection, parseEvent(canonical), { details, salt: salt as string });
   }
-  for (const [agent, { agent_seq, hash }] of log.heads) {
-    connection.run("UPDATE agents SET head_seq = ?, head_hash = ? WHERE agent_id IS ?", [agent_seq, hash, agent]);
-  }
-  const { seq, hash } = log.events.at(-1) as SampleEvent & { seq: number };
-  const head = "UPDATE head SET seq = ?, hash = ?, vocabulary = max(vocabulary, ?)";
-  connection.run(head, [seq, hash, log.vocabulary]);
+  recount(connection);
+  moveHead(connection);
+  connection.run("UPDATE head SET vocabulary = max(vocabulary, ?)", [log.vocabulary]);
   connection.run("DELETE FROM tiles");
   await storeTiles(connection, 0, log.events.length);
 }

@@ -64,7 +64,7 @@ test("what is committed while the directory is away is there when it is back", a
   workspace[Symbol.dispose]();
   using again = new OpenWorkspace(workspace.path);
   expect(readHead(again.connection).seq).toBe(head.seq + 1);
-  const sql = "SELECT hash FROM events WHERE seq = ?";
+  const sql = "SELECT lower(hex(hash)) FROM events WHERE seq = ?";
   expect(again.connection.value<string>(sql, [head.seq])).toBe(head.hash);
 });
 

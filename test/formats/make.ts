@@ -110,7 +110,7 @@ async function makeInstallation(): Promise<void> {
   await sealer.load(connection);
   using workspace = openWorkspaceFile(path);
   const { seq, hash } = readHead(workspace);
-  const genesis = workspace.value<string>("SELECT hash FROM events WHERE seq = 0") as string;
+  const genesis = workspace.value<string>("SELECT lower(hex(hash)) FROM events WHERE seq = 0") as string;
   const added = { account_id: null, for_workspace_id: workspaceId, name: "formats", genesis };
   await writer.perform(
     [

@@ -101,8 +101,8 @@ test("many at once with a key that is revoked: what is recorded is before the re
   await beside(workspace, "key.revoke", { keyId });
   await writing;
   const events = workspace.view.connection
-    .all<[string]>("SELECT body FROM events ORDER BY seq")
-    .map(([body]) => JSON.parse(body) as { operation: string; actor: string });
+    .all<[string, string]>("SELECT operation, actor FROM events ORDER BY seq")
+    .map(([operation, actor]) => ({ operation, actor }));
   const revoked = events.findIndex(({ operation }) => operation === "key.revoke");
   expect(revoked).toBeGreaterThan(0);
   expect(events.slice(revoked + 1).filter(({ actor }) => actor === keyId)).toEqual([]);

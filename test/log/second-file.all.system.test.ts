@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
+import { recount } from "../corpus/rewrite.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { inMemory } from "../temporary.ts";
@@ -52,8 +53,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
     } catch {
       return false;
     }
-    connection.run(`UPDATE agents SET live_entries =
-      (SELECT count(*) FROM entries WHERE agent = first_seq AND live_to IS NULL)`);
+    recount(connection);
     return state() !== before;
   }
 
@@ -62,8 +62,8 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
   });
 
   test.each([
-    ["an event's body", `UPDATE events SET body = replace(body, '"ok"', '"conflict"') WHERE seq = 1`],
-    ["a hash", "UPDATE events SET hash = printf('%064d', 0) WHERE seq = 4"],
+    ["an event", "UPDATE events SET result = 'conflict' WHERE seq = 1"],
+    ["a hash", "UPDATE events SET hash = zeroblob(32) WHERE seq = 4"],
     ["details", `UPDATE events SET details = replace(details, '"', ' "') WHERE seq = 1`],
     ["a missing event", "DELETE FROM events WHERE seq = 5"],
     ["the tail", "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)"],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/core/rows/pruning.ts";
+import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/core/rows/log/pruning.ts";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { eventHash, saltedDigest } from "../../src/log/hash.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";

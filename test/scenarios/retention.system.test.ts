@@ -1,5 +1,7 @@
 /** Retention: expired entries disappear from every operation at once; a sweep removes them with one event. */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { WITH_HEADS } from "../../src/core/rows/agents.ts";
 import { eventually } from "../eventually.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
@@ -98,7 +100,7 @@ test("agents without retention keep everything", async () => {
 test("the trail verifies, and counts agree", async () => {
   expect(await workspace.view.verify()).toMatchObject({ valid: true });
   const counts = workspace.view.connection.all<[number, number]>(
-    `SELECT live_entries, (SELECT count(*) FROM entries WHERE agent = first_seq AND live_to IS NULL) FROM agents`,
+    `SELECT h.entries, (SELECT count(*) FROM entries WHERE agent = a.first_seq AND live_to IS NULL) FROM ${WITH_HEADS}`,
   );
   for (const [counted, actual] of counts) expect(counted).toBe(actual);
 });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from "n
 import { join } from "node:path";
 import { dataDirectory, presentWorkspaces, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { isInterrupted, newSealKey, nextKeyFile, oldKeyFile } from "../../src/core/datadir/seal-key.ts";
-import { sealingKey } from "../../src/core/rows/seals.ts";
+import { sealingKey } from "../../src/core/rows/log/seals.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { newestSeal, sealsAfter } from "../../src/core/rows/seals.ts";
-import { treeRoot } from "../../src/core/rows/tree.ts";
+import { newestSeal, sealsAfter } from "../../src/core/rows/log/seals.ts";
+import { treeRoot } from "../../src/core/rows/log/tree.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { appendSeals, lastFiledSeal, parseSealFile } from "../../src/core/seals/seal-file.ts";
 import { SealRefused } from "../../src/core/seals/sealer.ts";
@@ -121,7 +121,7 @@ describe("sealing is refused", () => {
   test("when the log is not the one that was sealed before", async () => {
     using directory = temporaryDirectory();
     const made = await fresh(directory);
-    made.connection.run("UPDATE events SET hash = ? WHERE seq = 3", ["00".repeat(32)]);
+    made.connection.run("UPDATE events SET hash = zeroblob(32) WHERE seq = 3");
     made.connection.own?.noteLog();
     await writeSome(made, 1);
     await expect(made.writer.seal()).rejects.toBeInstanceOf(SealRefused);

@@ -1,7 +1,7 @@
 /** A workspace with a sealing key, as one process has it open. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
-import type { StoredSeal } from "../../src/core/rows/seals.ts";
+import type { StoredSeal } from "../../src/core/rows/log/seals.ts";
 import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
 import type { Principal, Reply } from "../../src/core/writer/contract.ts";

@@ -175,7 +175,7 @@ class Simulation {
     );
     const workspace = new SimulatedWorkspace(id);
     using view = new WorkspaceView(path);
-    workspace.hashes.push(view.connection.get<[string]>("SELECT hash FROM events")?.[0] as string);
+    workspace.hashes.push(view.connection.get<[string]>("SELECT hex(hash) FROM events")?.[0] as string);
     this.#workspaces.push(workspace);
   }
 
@@ -393,7 +393,7 @@ class Simulation {
 
   #followLog(workspace: SimulatedWorkspace, view: WorkspaceView): void {
     const { hashes, model, asked, told } = workspace;
-    const rows = view.connection.all<[number, string, string]>("SELECT seq, hash, body FROM events ORDER BY seq");
+    const rows = view.connection.all<LogRow>("SELECT seq, hex(hash), actor, time FROM events ORDER BY seq");
     const recorded = new Set<string>();
     rows.forEach(([seq, hash], index) => {
       if (seq !== index) throw new Error(`position ${index} of the log is missing`);
@@ -404,9 +404,7 @@ class Simulation {
     hashes.push(...rows.slice(hashes.length).map(([, hash]) => hash));
     for (let at = 0; at < appended.length; at++) {
       const event = appended[at] as SeenEvent;
-      const [, , body] = rows[event.seq] as [number, string, string];
-      const { actor, timestamp } = JSON.parse(body) as { actor: string; timestamp: string };
-      const nowMs = Date.parse(timestamp);
+      const [, , actor, nowMs] = rows[event.seq] as LogRow;
       if (event.operation === "data.expire") {
         model.expire(event.agentId as string, nowMs);
         continue;
@@ -620,13 +618,14 @@ function requireRecorded(told: Told | undefined, auditId: string | undefined, re
     throw new Error(`an operation is in the log, and its client was told ${JSON.stringify(told)}`);
 }
 
+/** A row of the log. */
+type LogRow = [seq: number, hash: string, actor: string, timeMs: number];
+
 /** Returns the actor of a row of the log. */
-const actorOf = (row: readonly [number, string, string] | undefined): string | undefined =>
-  row === undefined ? undefined : (JSON.parse(row[2]) as { actor: string }).actor;
+const actorOf = (row: LogRow | undefined): string | undefined => row?.[2];
 
 /** Returns the time of a row of the log, ms since the Unix epoch. */
-const timeOf = (row: readonly [number, string, string] | undefined): number =>
-  row === undefined ? Number.NaN : Date.parse((JSON.parse(row[2]) as { timestamp: string }).timestamp);
+const timeOf = (row: LogRow | undefined): number => row?.[3] ?? Number.NaN;
 
 /** Checks that every expected member has its expected value. */
 function requireSame(where: string, expected: object, found: object): void {

@@ -1,6 +1,6 @@
 /** The loop of deliveries under a clock of the test's own: hours pass at once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { headOf } from "../../src/core/rows/events.ts";
+import { headOf } from "../../src/core/rows/log/events.ts";
 import type { Batch, Message } from "../../src/follow/sinks/batch.ts";
 import { linesOf } from "../../src/follow/sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../src/follow/sinks/config.ts";

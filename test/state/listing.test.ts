@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parseFilter } from "../../src/api/filter.ts";
 import { decodeCursor, listFilters } from "../../src/core/lists.ts";
-import { Versions } from "../../src/core/rows/events.ts";
 import { entryFilter } from "../../src/core/rows/listing/filter.ts";
+import { Versions } from "../../src/core/rows/log/events.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { NO_SITE } from "../../src/core/writer/site.ts";
@@ -276,7 +276,7 @@ test.each([true, false])(
        FROM numbers, (SELECT * FROM entries)`,
       [count - 1, count],
     );
-    workspace.connection.run("UPDATE agents SET live_entries = ?", [dense ? count : 1]);
+    workspace.connection.run("UPDATE events SET entries = ?", [dense ? count : 1]);
     const filter = parseFilter({ part: { $gte: 997, $lt: 999 } });
     for (const order of [{}, { order: "desc" as const }]) {
       const matching = Array.from({ length: count }, (_, n) => n).filter((n) => [997, 998].includes(n % 1000));

@@ -1,6 +1,6 @@
 /** Pages of the trail. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listTrail } from "../../src/core/rows/trail.ts";
+import { listTrail } from "../../src/core/rows/log/trail.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";

@@ -1,6 +1,9 @@
 /** The ids of events by position: those of the file, however many positions share a place in memory. */
+
 import { expect, test } from "bun:test";
-import { Versions } from "../../src/core/rows/events.ts";
+import { Versions } from "../../src/core/rows/log/events.ts";
+import { parseEvent } from "../../src/log/event.ts";
+import { storedEvents } from "../support/event-rows.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -20,7 +23,7 @@ test("rows come with the ids of their events, known or not, in the order of the 
   using workspace = await filled(directory.path);
   const { connection } = workspace;
   const versions = new Versions(connection);
-  const ids = connection.all<[string]>("SELECT id FROM events ORDER BY seq").map(([id]) => id);
+  const ids = storedEvents(connection).map(({ canonical }) => parseEvent(canonical).id);
   const pages = [[3, 4, 5], [5, 4, 3], [2_051, 3, 4_099, 5], [3], [], Array.from(ids, (_, seq) => seq), [4, 2_052, 4]];
   for (const page of pages) {
     const found = await versions.withVersions(() => page.map((seq) => ["row", seq] as const));

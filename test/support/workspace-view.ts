@@ -1,6 +1,8 @@
 /** A view of a workspace's file beside the daemon: its trail, and everything that it stores. */
 
-import { readEvent } from "../../src/core/rows/events.ts";
+import { WITH_HEADS } from "../../src/core/rows/agents.ts";
+import { readEvent } from "../../src/core/rows/log/events.ts";
+import { eventId } from "../../src/ids.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
@@ -21,7 +23,7 @@ export interface SeenEvent {
 export type Dump = Record<string, string[]>;
 
 const TABLES: Record<string, string> = {
-  agents: "SELECT first_seq, agent_id, live_entries FROM agents ORDER BY first_seq",
+  agents: `SELECT a.first_seq, a.agent_id, h.entries FROM ${WITH_HEADS} ORDER BY a.first_seq`,
   configs: "SELECT * FROM configs ORDER BY agent, version",
   entries: "SELECT * FROM entries ORDER BY id",
   checkpoints: "SELECT * FROM checkpoints ORDER BY id",
@@ -42,19 +44,19 @@ export class WorkspaceView implements Disposable {
 
   /** The position of the newest event. */
   get head(): number {
-    return this.connection.get<[number]>("SELECT seq FROM head")?.[0] ?? -1;
+    return this.connection.get<[number]>("SELECT max(seq) FROM events")?.[0] ?? -1;
   }
 
   /** Returns the events after a position, oldest first. */
   eventsAfter(seq: number): SeenEvent[] {
     return this.connection
-      .all<[number, string, string | null, string, string, string | null]>(
-        "SELECT seq, id, agent_id, operation, result, details FROM events WHERE seq > ? ORDER BY seq",
+      .all<[number, Uint8Array, string | null, string, string, string | null]>(
+        "SELECT seq, random, agent_id, operation, result, details FROM events WHERE seq > ? ORDER BY seq",
         [seq],
       )
-      .map(([position, id, agentId, operation, result, details]) => ({
+      .map(([position, random, agentId, operation, result, details]) => ({
         seq: position,
-        id,
+        id: eventId(position, random),
         agentId,
         operation,
         result,

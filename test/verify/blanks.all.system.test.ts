@@ -190,7 +190,7 @@ describe("evidence in files", () => {
     const result = await database(
       `UPDATE events SET details = NULL, details_salt = NULL WHERE operation = 'data.delete'`,
       "UPDATE entries SET live_to = NULL WHERE key = 'b'",
-      "UPDATE agents SET live_entries = live_entries + 1 WHERE agent_id = 'alpha'",
+      "UPDATE events SET entries = entries + 1 WHERE agent_id = 'alpha'",
     );
     expect([result.verdict, named(result)]).toEqual(["tampered", expect.arrayContaining(["details_missing"])]);
   });

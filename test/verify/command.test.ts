@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
-import { scanEvents } from "../../src/core/rows/events.ts";
+import { scanEvents } from "../../src/core/rows/log/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../database-files.ts";
 import { exportOf, logOf, written } from "../log/exported.ts";
@@ -160,7 +160,7 @@ describe("a changed workspace", () => {
 
   test("an entry taken away with its count is found", async () => {
     const path = changed("gone.db", (c) =>
-      c.exec("DELETE FROM entries WHERE id = 15; UPDATE agents SET live_entries = 1 WHERE agent_id = 'beta'"),
+      c.exec("DELETE FROM entries WHERE id = 15; UPDATE events SET entries = 1 WHERE agent_id = 'beta'"),
     );
     expect((await verify(path)).code).toBe(1);
   });
@@ -181,7 +181,7 @@ describe("a changed workspace", () => {
   });
 
   test("1 outranks 2", async () => {
-    const path = changed("head.db", (c) => c.exec("UPDATE head SET seq = 31"));
+    const path = changed("head.db", (c) => c.exec("UPDATE head SET vocabulary = 31"));
     expect((await verify(file("empty.db", ""), path)).code).toBe(1);
   });
 
@@ -189,7 +189,6 @@ describe("a changed workspace", () => {
   test("a log cut off at its end with everything that came of it cannot be told without a seal", async () => {
     const path = changed("cut.db", (c) =>
       c.exec(`DELETE FROM checkpoints WHERE event_seq = 32; DELETE FROM events WHERE seq = 32;
-        UPDATE agents SET head_seq = 11, head_hash = (SELECT hash FROM events WHERE seq = 31) WHERE agent_id = 'beta';
         UPDATE head SET seq = 31, hash = (SELECT hash FROM events WHERE seq = 31)`),
     );
     const { code, out } = await verify(path);

@@ -235,11 +235,8 @@ const ended = "(SELECT id FROM entries WHERE live_to IS NOT NULL LIMIT 1 OFFSET 
 
 const changes: [string, string][] = [
   ...SEQS.flatMap((seq): [string, string][] => [
-    [`event ${seq} is edited`, `UPDATE events SET body = replace(body, '20', '21') WHERE seq = ${seq}`],
-    [
-      `the hash of event ${seq} is edited`,
-      `UPDATE events SET hash = iif(hash LIKE 'a%', 'b', 'a') || substr(hash, 2) WHERE seq = ${seq}`,
-    ],
+    [`event ${seq} is edited`, `UPDATE events SET time = time + 1 WHERE seq = ${seq}`],
+    [`the hash of event ${seq} is edited`, `UPDATE events SET hash = zeroblob(32) WHERE seq = ${seq}`],
     [`the details of event ${seq} are edited`, `UPDATE events SET details = details || ' ' WHERE seq = ${seq}`],
     [`event ${seq} is missing`, `DELETE FROM events WHERE seq = ${seq}`],
   ]),
@@ -258,13 +255,12 @@ const changes: [string, string][] = [
   ["a higher tile is edited", "UPDATE tiles SET hashes = zeroblob(64) WHERE level = 1"],
   ["a seal is edited", "UPDATE seals SET size = size - 1 WHERE id = 2"],
   ["seals are exchanged", "UPDATE seals SET id = 99 WHERE id = 1"],
-  ["an agent's row is edited", "UPDATE agents SET live_entries = live_entries + 1 WHERE agent_id = 'beta'"],
+  ["an agent's number of entries is edited", "UPDATE events SET entries = entries + 1 WHERE agent_id = 'beta'"],
   ["a value is edited", `UPDATE entries SET value = replace(value, 'value', 'Value') WHERE id = ${present(30)}`],
   ["metadata are edited", `UPDATE entries SET metadata = '{"a":1}' WHERE id = ${present(31)}`],
   ["metadata are no JSON", `UPDATE entries SET metadata = '{' WHERE id = ${present(32)}`],
-  ["a salt is edited", `UPDATE entries SET salt = printf('%032x', id) WHERE id = ${present(38)}`],
-  ["a salt is in capitals", `UPDATE entries SET salt = upper(salt) WHERE id = ${present(39)}`],
-  ["a salt is longer", `UPDATE entries SET salt = salt || '00' WHERE id = ${present(40)}`],
+  ["a salt is edited", `UPDATE entries SET salt = zeroblob(16) WHERE id = ${present(38)}`],
+  ["a salt is longer", `UPDATE entries SET salt = zeroblob(17) WHERE id = ${present(40)}`],
   ["a time is edited", `UPDATE entries SET updated_at = updated_at + 1 WHERE id = ${present(33)}`],
   ["a time of creation is edited", `UPDATE entries SET created_at = created_at - 1 WHERE id = ${present(34)}`],
   ["an end by itself is moved", `UPDATE entries SET expires_at = expires_at + 1 WHERE id = ${ending(3)}`],

@@ -33,7 +33,7 @@ const at = { found: 0, missed: 0, ended: 0, endedPrefix: 0, missedPrefix: 0, fou
 
 beforeAll(async () => {
   const driver = await Driver.create(base);
-  const last = () => driver.connection.value<number>("SELECT seq FROM head") as number;
+  const last = () => driver.connection.value<number>("SELECT max(seq) FROM events") as number;
   const perform = async (...[name, input]: Parameters<Driver["perform"]>) => {
     await driver.perform(name, input);
     return last();
@@ -66,7 +66,7 @@ async function said(seq: number, changed: JsonObject, details: JsonObject | null
   copyFileSync(base, path);
   {
     using connection = openConnection(path);
-    const salt = connection.value<string>("SELECT details_salt FROM events WHERE seq = ?", [seq]) as string;
+    const salt = connection.value<Uint8Array>("SELECT details_salt FROM events WHERE seq = ?", [seq]) as Uint8Array;
     const text = details && canonicalJson(details);
     const commitment = text && { details_commitment: saltedDigest(salt, text) };
     await rewriteLog(connection, seq, { ...changed, ...commitment });

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { Connection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
 import { effort } from "../effort.ts";
+import { doubled } from "../support/event-rows.ts";
 import { inMemory } from "../temporary.ts";
-import { COLUMNS, openForTampering, textOf, variants, verifyChanged } from "./mutations.ts";
+import { asStored, COLUMNS, openForTampering, variants, verifyChanged } from "./mutations.ts";
 import { makeSampleWorkspace } from "./sample-workspace.ts";
 
 /** One in so many of the other values of a column is tried in a row, and of the columns that two rows may exchange. */
@@ -65,19 +66,27 @@ test("the sample is valid, and has rows in every table", async () => {
 test("what only the log as a whole can tell is found with little memory too", async () => {
   // Where restores had a part, too: entry 7 was brought back, entry 8 was written after a restore.
   const changes = [
-    "DELETE FROM entries WHERE id = 7; UPDATE agents SET live_entries = 2 WHERE agent_id = 'alpha'",
-    "DELETE FROM entries WHERE id = 10; UPDATE agents SET live_entries = 2 WHERE agent_id = 'alpha'",
+    `DELETE FROM entries WHERE id = 7; ${counts(2, "alpha")}`,
+    `DELETE FROM entries WHERE id = 10; ${counts(2, "alpha")}`,
     "UPDATE entries SET (created_seq, created_at) = (7, 1767225600014) WHERE id = 4",
     "UPDATE entries SET live_to = 31 WHERE id = 14",
     "UPDATE entries SET live_to = 16 WHERE id = 3",
     "DELETE FROM entries WHERE id = 14",
-    "DELETE FROM entries WHERE id = 15; UPDATE agents SET live_entries = 1 WHERE agent_id = 'beta'",
+    `DELETE FROM entries WHERE id = 15; ${counts(1, "beta")}`,
   ];
   for (const change of changes) {
     const report = await verifyChanged(file, (connection) => connection.exec(change), 1);
     expect([change, report.valid]).toEqual([change, false]);
   }
   expect((await verifyChanged(file, () => {}, 1)).valid).toBe(true);
+});
+
+test("another number of entries beside an agent's newest event is found", async () => {
+  for (const agent of ["alpha", "beta"]) {
+    const newest = `seq = (SELECT max(seq) FROM events WHERE agent_id = '${agent}')`;
+    const sql = `UPDATE events SET entries = entries + 1 WHERE ${newest}`;
+    expect(await isFound((connection) => connection.exec(sql))).toBe(true);
+  }
 });
 
 describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
@@ -92,7 +101,10 @@ describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
       const others = variants(value, rowid).filter((one) => one !== value && !isStoredAs(value, one));
       for (const variant of others.filter((_, index) => (index + rowid) % every === 0)) {
         const found = await isFound((connection) =>
-          connection.run(`UPDATE ${table} SET ${column} = ${textOf(variant)} WHERE rowid = ?`, [variant, rowid]),
+          connection.run(`UPDATE ${table} SET ${column} = ${asStored(variant, value)} WHERE rowid = ?`, [
+            variant,
+            rowid,
+          ]),
         );
         if (found === false) missed.push([rowid, value, variant]);
         if (found !== null) tried += 1;
@@ -138,6 +150,10 @@ describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
   });
 });
 
+/** SQL: the number of entries that the newest event of an agent states. */
+const counts = (entries: number, agent: string): string =>
+  `UPDATE events SET entries = ${entries} WHERE agent_id = '${agent}'`;
+
 /** Inserts that double a row under another number, or for another agent. */
 function doublings(table: string, columns: readonly string[]): string[] {
   const insert = (changed: Record<string, string>): string => {
@@ -148,7 +164,7 @@ function doublings(table: string, columns: readonly string[]): string[] {
     case "head":
       return [insert({ one: "2" })];
     case "events":
-      return [insert({ seq: "1000" }), insert({ seq: "-1" })];
+      return ["1000", "-1"].map((seq) => `${doubled(seq)} WHERE rowid = ?`);
     case "agents":
       return [insert({ first_seq: "1000", agent_id: "NULL" }), insert({ first_seq: "2", agent_id: "'gamma'" })];
     case "configs":
@@ -166,7 +182,7 @@ function exchange(connection: Connection, table: string, column: string, first: 
     return (row as [SqlValue])[0];
   };
   const [one, other] = [read(first), read(second)];
-  if (one === other) {
+  if (Bun.deepEquals(one, other)) {
     connection.run("DELETE FROM head"); // nothing to exchange: any change that is found will do
     return;
   }

@@ -1,16 +1,18 @@
 /** Changes to a workspace file, each on a copy of it. */
+
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { copyDatabase } from "../database-files.ts";
 import { effort } from "../effort.ts";
+import { HASHED } from "../support/event-rows.ts";
 
 /** The tables of record, and the columns that are stored. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   head: ["one", "workspace_id", "format", "vocabulary", "seq", "hash"],
-  events: ["seq", "body", "hash", "details", "details_salt"],
-  agents: ["first_seq", "agent_id", "head_seq", "head_hash", "live_entries"],
+  events: ["seq", ...HASHED, "hash", "details", "details_salt"],
+  agents: ["first_seq", "agent_id"],
   configs: ["agent", "version", "config", "salt", "created_seq", "rolled_back_from"],
   entries: [
     ...["agent", "key", "value", "metadata", "salt", "written_seq", "created_seq"],
@@ -51,7 +53,11 @@ export function variants(value: unknown, rowid: number): SqlValue[] {
   if (value === null) return [1, "x"];
   if (typeof value === "number") return [value + 1, value - 1, value + 10, value * 10, value - (value % 8), null];
   const bytes = Buffer.from(value as string);
-  const made: SqlValue[] = ["", null, `${value}x`, `${value} `, ` ${value}`, Buffer.concat([bytes, Buffer.alloc(2)])];
+  const longer = Buffer.concat([bytes, Buffer.alloc(2)]);
+  const isBlob = value instanceof Uint8Array;
+  const made: SqlValue[] = isBlob
+    ? [Buffer.alloc(0), null, longer]
+    : ["", null, `${value}x`, `${value} `, ` ${value}`, longer];
   const step = Math.max(1, Math.floor(bytes.length / FLIPS_PER_VALUE));
   for (let place = rowid % step; place < bytes.length; place += step) {
     const changed = Buffer.from(bytes);
@@ -61,5 +67,6 @@ export function variants(value: unknown, rowid: number): SqlValue[] {
   return made;
 }
 
-/** SQL for a parameter that {@link variants} made: bytes stand for a text. */
-export const textOf = (value: SqlValue): string => (value instanceof Uint8Array ? "CAST(? AS TEXT)" : "?");
+/** SQL for a parameter that {@link variants} made of a value: in the place of a text, bytes stand for one. */
+export const asStored = (variant: SqlValue, value: unknown): string =>
+  variant instanceof Uint8Array && !(value instanceof Uint8Array) ? "CAST(? AS TEXT)" : "?";

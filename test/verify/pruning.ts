@@ -1,7 +1,7 @@
 /** Prunes a test's workspace, without the export that the command requires. */
 import { expect } from "bun:test";
-import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/pruning.ts";
-import { storeTilesUpTo } from "../../src/core/rows/tree.ts";
+import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/log/pruning.ts";
+import { storeTilesUpTo } from "../../src/core/rows/log/tree.ts";
 import { answered } from "../../src/core/writer/operation.ts";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import type { Reader } from "../../src/store/transaction.ts";

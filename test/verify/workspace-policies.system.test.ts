@@ -58,7 +58,7 @@ test("nothing is missed that was past it", async () => {
 });
 
 test("what was written under policies without it is missed", async () => {
-  const gone = ["DELETE FROM entries WHERE key = 'kept'", "UPDATE agents SET live_entries = live_entries - 1"];
+  const gone = ["DELETE FROM entries WHERE key = 'kept'", "UPDATE events SET entries = entries - 1"];
   expect(await codes(changed("gone.db", gone[0] as string, `${gone[1]} WHERE agent_id IS NOT NULL`))).toEqual([
     "content_changed",
   ]);

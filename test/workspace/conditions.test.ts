@@ -1,5 +1,7 @@
 /** Conditions of writes and deletions: what holds when, what a conflict answers and records, and what it keeps silent. */
+
 import { expect, test } from "bun:test";
+import { HAS_ID, positionedId } from "../../src/core/rows/log/events.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { holds, ifVersion, type VersionCondition } from "../../src/operation-facts.ts";
@@ -28,9 +30,8 @@ test("a condition holds for some versions and for none", () => {
 
 /** What an operation came to, and what its event says of it. */
 function settled(workspace: OpenWorkspace, { answer, auditId, result }: Reply) {
-  const row = workspace.connection.get<[string, string | null]>("SELECT details, agent_id FROM events WHERE id = ?", [
-    auditId as string,
-  ]);
+  const sql = `SELECT details, agent_id FROM events WHERE ${HAS_ID}`;
+  const row = workspace.connection.get<[string, string | null]>(sql, positionedId(auditId as string));
   const [details, agentId] = row as [string, string | null];
   const { code, extra } = answer.kind === "problem" ? answer : { code: "", extra: undefined };
   return { result, code, current: extra?.current_version, agentId, details: JSON.parse(details) as JsonObject };

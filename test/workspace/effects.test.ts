@@ -3,7 +3,9 @@
 import { expect, test } from "bun:test";
 import { AgentDirectory } from "../../src/core/rows/agents.ts";
 import { type Effect, NO_EFFECT } from "../../src/core/rows/apply.ts";
-import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/pruning.ts";
+import { HAS_ID, positionedId } from "../../src/core/rows/log/events.ts";
+import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/log/pruning.ts";
+import type { FileEvent } from "../../src/core/rows/log/stored-events.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { type Job, recordingJob } from "../../src/core/writer/job.ts";
 import { answered } from "../../src/core/writer/operation.ts";
@@ -16,6 +18,7 @@ import { headsEvent } from "../../src/ops/directory/heads-event.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { typeId } from "../log/sample.ts";
 import { exampleDetails } from "../support/event-examples.ts";
+import { storedEvents } from "../support/event-rows.ts";
 import { bodyOf, OpenWorkspace, SINK_WISH } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -52,10 +55,9 @@ class Watched {
     const [settled] = await writer.perform([{ ...job, run }]);
     expect(failures).toEqual([]);
     if (settled?.auditId == null) return settled as Reply;
-    const [body, details] = connection.get<[string, string]>("SELECT body, details FROM events WHERE id = ?", [
-      settled.auditId,
-    ]) as [string, string];
-    const recorded = recordedEffect(parseEvent(body), JSON.parse(details) as JsonObject);
+    const [event] = storedEvents(connection, `WHERE ${HAS_ID}`, positionedId(settled.auditId));
+    const { canonical, details } = event as FileEvent;
+    const recorded = recordedEffect(parseEvent(canonical), JSON.parse(details as string) as JsonObject);
     expect(recorded.kind).toBe(stated.kind);
     expect(stated).toMatchObject(recorded);
     this.kinds.add(recorded.kind);

@@ -128,7 +128,7 @@ test("the check of the log's end reads one snapshot, whatever another process ap
   let meddled = false;
   const interrupted = new Proxy(workspace.connection, {
     get(connection, name) {
-      if (name === "all" && !meddled) {
+      if (name === "value" && !meddled) {
         // As an append would: head and log are others when the second look begins.
         meddled = true;
         other.connection.run("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)");
@@ -157,17 +157,6 @@ test("two writers on one file take turns, and nothing forks", async () => {
   expect(await problems()).toEqual([]);
 });
 
-test("a head that is not the one that was written: the workspace is not written any more", async () => {
-  await workspace.writer.perform([writing("one")]);
-  workspace.connection.exec(
-    "CREATE TEMP TRIGGER meddle AFTER INSERT ON main.events BEGIN UPDATE events SET hash = 'x' WHERE seq = new.seq; END",
-  );
-  expect(codes(await workspace.writer.perform([writing("two")]))).toEqual(["unavailable"]);
-  workspace.connection.exec("DROP TRIGGER meddle");
-  expect(codes(await workspace.writer.perform([writing("two")]))).toEqual(["json"]);
-  expect(await problems()).toEqual([]);
-});
-
 test(
   "a full tile has the hashes of the events, whatever was undone or written by others since they were appended",
   async () => {
@@ -187,7 +176,7 @@ test(
     );
     expect(tiles).toHaveLength(2);
     for (const [tile, hashes] of tiles) {
-      const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
+      const sql = "SELECT lower(group_concat(hex(hash), '' ORDER BY seq)) FROM events WHERE seq BETWEEN ? AND ?";
       const [expected] = workspace.connection.get<[string]>(sql, [tile * 256, tile * 256 + 255]) ?? [];
       expect(Buffer.from(hashes).toString("hex")).toBe(expected as string);
     }

@@ -251,10 +251,9 @@ test("whatever an agent does, no limit is exceeded, and the workspace verifies",
   async function stateOf() {
     const { connection } = workspace;
     const keys = connection.all<[string]>("SELECT key FROM entries WHERE live_to IS NULL").map(([one]) => one);
-    const since = new Date(nowMs - MINUTE_MS).toISOString();
-    const sql = "SELECT count(*) FROM events WHERE operation = 'data.write' AND result = 'allowed' AND timestamp > ?";
+    const sql = "SELECT count(*) FROM events WHERE operation = 'data.write' AND result = 'allowed' AND time > ?";
     const config = connection.value<string>("SELECT config FROM configs ORDER BY version DESC LIMIT 1") ?? "{}";
     const limits = (JSON.parse(config).policies?.limits ?? {}) as { entries?: number; writes_per_minute?: number };
-    return { keys: new Set(keys), recent: connection.value<number>(sql, [since]) as number, limits };
+    return { keys: new Set(keys), recent: connection.value<number>(sql, [nowMs - MINUTE_MS]) as number, limits };
   }
 });

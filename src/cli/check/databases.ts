@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
 import { type Pointer, readPointer } from "../../core/datadir/pointer.ts";
-import { sealingKey } from "../../core/rows/seals.ts";
+import { sealingKey } from "../../core/rows/log/seals.ts";
 import { WORKSPACE_SCHEMA } from "../../core/writer/file.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { Failure, systemCode } from "../../failure.ts";

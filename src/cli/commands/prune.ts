@@ -5,13 +5,13 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../core/rows/pruning.ts";
-import { newestSeal, sealingKeys } from "../../core/rows/seals.ts";
-import { treeRoot } from "../../core/rows/tree.ts";
+import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../core/rows/log/pruning.ts";
+import { newestSeal, sealingKeys } from "../../core/rows/log/seals.ts";
+import { treeRoot } from "../../core/rows/log/tree.ts";
 import { answered } from "../../core/writer/operation.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { type Hold, holdOf, holdWords } from "../../follow/sinks/hold.ts";
-import { systemClock } from "../../ids.ts";
+import { showTime, systemClock } from "../../ids.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
@@ -53,13 +53,13 @@ export function addPrune(program: Command, session: Session): void {
 const DAY_MS = 86_400_000;
 
 async function runPrune(session: Session, options: PruneOptions): Promise<void> {
-  const timestamp = new Date(options.before).toISOString();
+  const beforeMs = new Date(options.before).getTime();
   await writeWorkspace(options, options.workspace, async (writer, connection) => {
     const from = await prunedBefore(connection);
     const sealed = (await newestSeal(connection))?.size ?? 0;
-    const boundary = await pruneBoundary(connection, timestamp, sealed);
+    const boundary = await pruneBoundary(connection, beforeMs, sealed);
     const hold = await heldForSinks(options, connection);
-    const beforeSeq = await pruneBoundary(connection, timestamp, Math.min(sealed, hold?.from ?? sealed));
+    const beforeSeq = await pruneBoundary(connection, beforeMs, Math.min(sealed, hold?.from ?? sealed));
     const events = beforeSeq <= from ? 0 : await countPrunable(connection, beforeSeq);
     const waiting = hold !== null && beforeSeq < boundary ? { from_seq: hold.from, sinks: hold.sinks } : null;
     const why = hold !== null && waiting !== null ? [holdWords(hold, holdDays(options))] : [];
@@ -85,7 +85,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
         const events = await countPrunable(reader, beforeSeq);
         dropped = events;
         const kept = await keptBy(reader, beforeSeq, () => context.pause());
-        const details = { before_seq: beforeSeq, before_time: timestamp, events, export_digest: digest, kept };
+        const details = { before_seq: beforeSeq, before_time: showTime(beforeMs), events, export_digest: digest, kept };
         return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
       },
     });

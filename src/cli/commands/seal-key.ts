@@ -28,7 +28,7 @@ import {
   sealKeyPem,
   sealKeySource,
 } from "../../core/datadir/seal-key.ts";
-import { sealingKey } from "../../core/rows/seals.ts";
+import { sealingKey } from "../../core/rows/log/seals.ts";
 import { Failure } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { fingerprintOf, parseVerifierKey, verifierKey } from "../../log/note.ts";

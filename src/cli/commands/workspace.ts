@@ -1,8 +1,10 @@
 /** `governd workspace create`, `governd workspace list` and `governd workspace delete`. */
+
 import type { Command } from "commander";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { lockDataDirectory } from "../../core/datadir/lock.ts";
 import { sealKeySource } from "../../core/datadir/seal-key.ts";
+import { WITH_HEADS } from "../../core/rows/agents.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { Failure } from "../../failure.ts";
 import { createWorkspace as makeWorkspace } from "../../ops/directory/administration.ts";
@@ -66,7 +68,7 @@ async function showLoss(session: Session, options: object, directory: DataDirect
   const count = (sql: string): number => connection.value<number>(sql) ?? 0;
   const events = readHead(connection).seq + 1;
   const agents = count("SELECT count(*) FROM agents WHERE agent_id IS NOT NULL");
-  const entries = count("SELECT coalesce(sum(live_entries), 0) FROM agents");
+  const entries = count(`SELECT coalesce(sum(h.entries), 0) FROM ${WITH_HEADS}`);
   await session.print({ workspace_id: id, name, deleted: false, agents, entries, events }, [
     `Would delete ${id} (${name}) for good: ${agents} agents with ${entries} entries, their configurations and checkpoints, and a log of ${events} events.`,
     "Its keys and memberships end at once. Its files are removed, and its id is never used again. Backups and exports stay.",

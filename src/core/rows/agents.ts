@@ -8,7 +8,7 @@ import { ZERO_HASH } from "../../log/hash.ts";
 import { NO_POLICIES, type PolicySettings } from "../../screen/policies.ts";
 import type { RecentWrites } from "../../screen/recent-writes.ts";
 import { effectivePolicies, type WorkspacePolicies } from "../../screen/workspace-policies.ts";
-import type { MaybePromise, Reader, Transaction } from "../../store/transaction.ts";
+import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import { loadWorkspacePolicies, policiesIn } from "./configs.ts";
 import { isSuspended } from "./suspension.ts";
 
@@ -51,17 +51,15 @@ type Writable<T> = { -readonly [M in keyof T]: T[M] };
 /** Agents whose state one workspace keeps in memory. */
 const MAX_CACHED_AGENTS = 4_096;
 
-/** Its parameter is a JSON array of rows. (`WHERE true` keeps `ON` from being read as part of a join.) */
-const WRITE_HEADS = `INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?) WHERE true
-  ON CONFLICT (first_seq) DO UPDATE SET head_seq = excluded.head_seq,
-    head_hash = excluded.head_hash, live_entries = excluded.live_entries`;
+/** SQL: a join of agents `a` with the newest event `h` of each. */
+export const WITH_HEADS = `agents a JOIN events h
+  ON h.seq = (SELECT seq FROM events WHERE agent_id IS a.agent_id ORDER BY agent_seq DESC LIMIT 1)`;
 
 /** One statement, since every search and every list on a reader thread runs it. */
-const STATE = `SELECT a.first_seq, a.head_seq, a.head_hash, a.live_entries, c.version, c.config,
+const STATE = `SELECT a.first_seq, h.agent_seq, lower(hex(h.hash)), h.entries, c.version, c.config,
     (SELECT max(as_of_seq) FROM checkpoints WHERE agent = a.first_seq),
     (${isSuspended("a.agent_id")})
-  FROM agents a LEFT JOIN configs c
+  FROM ${WITH_HEADS} LEFT JOIN configs c
     ON c.agent = a.first_seq AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
   WHERE a.agent_id IS ?`;
 
@@ -127,10 +125,9 @@ export async function readNewestCheckpoint(reader: Reader, agent: number): Promi
   return (await reader.value<number | null>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [agent])) ?? -1;
 }
 
-/** The agents of one workspace, cached, with the heads that wait to be written. */
+/** The agents of one workspace, cached. */
 export class AgentDirectory {
   readonly #cache = new Map<string | null, AgentState>();
-  readonly #dirty = new Set<string | null>();
   /** The states before they changed since {@link mark}, undefined for agents that were not in memory; null without a mark. */
   #marked: Map<string | null, AgentState | undefined> | null = null;
   /** Live entries of all agents; null until first needed. */
@@ -194,17 +191,12 @@ export class AgentDirectory {
   /** Live entries of the whole workspace. Counted on the first call; `advance` keeps the count. */
   async liveEntries(): Promise<number> {
     if (this.#liveEntries === null) {
-      const unwritten = Array.from(this.#dirty, (agentId) => this.#cache.get(agentId) as AgentState);
-      const written = await this.reader.value<number | null>(
-        "SELECT sum(live_entries) FROM agents WHERE first_seq NOT IN (SELECT value FROM json_each(?))",
-        [JSON.stringify(unwritten.map(({ firstSeq }) => firstSeq))],
-      );
-      this.#liveEntries = unwritten.reduce((sum, { liveEntries }) => sum + liveEntries, written ?? 0);
+      this.#liveEntries = (await this.reader.value<number | null>(`SELECT sum(h.entries) FROM ${WITH_HEADS}`)) ?? 0;
     }
     return this.#liveEntries;
   }
 
-  /** Takes an agent's state after its newest event; it reaches the file with `flush`. */
+  /** Takes an agent's state after its newest event. */
   advance(before: AgentState, change: AgentChange | undefined, headSeq: number, headHash: string): void {
     // Member by member: every operation runs this, and copying an object by spreading it is slow.
     const state: Writable<AgentState> = {
@@ -229,7 +221,6 @@ export class AgentDirectory {
     if (this.#marked?.has(state.agentId) === false) this.#marked.set(state.agentId, this.#cache.get(state.agentId));
     this.#cache.delete(state.agentId);
     this.#cache.set(state.agentId, state);
-    this.#dirty.add(state.agentId);
     if (change?.workspacePolicies !== undefined) this.#putUnder(change.workspacePolicies);
   }
 
@@ -250,7 +241,7 @@ export class AgentDirectory {
    * the note. There is one note at a time.
    */
   mark(): { putBack(): void; forget(): void } {
-    const [dirty, liveEntries] = [[...this.#dirty], this.#liveEntries];
+    const liveEntries = this.#liveEntries;
     const marked = new Map<string | null, AgentState | undefined>();
     this.#marked = marked;
     const forget = () => {
@@ -261,27 +252,13 @@ export class AgentDirectory {
         if (state === undefined) this.#cache.delete(agentId);
         else this.#cache.set(agentId, state);
       }
-      this.#dirty.clear();
-      for (const agentId of dirty) this.#dirty.add(agentId);
       this.#liveEntries = liveEntries;
       marked.clear();
     };
     return { putBack, forget };
   }
 
-  /** Writes the heads that moved. Part of the transaction that appended their events. */
-  async flush(tx: Transaction): Promise<void> {
-    if (this.#dirty.size === 0) return;
-    const rows = Array.from(this.#dirty, (agentId) => {
-      const { firstSeq, headSeq, headHash, liveEntries } = this.#cache.get(agentId) as AgentState;
-      return [firstSeq, agentId, headSeq, headHash, liveEntries];
-    });
-    // One statement for all of them: what a call of the driver costs is more than what SQLite does in it.
-    await tx.run(WRITE_HEADS, [JSON.stringify(rows)]);
-    this.#dirty.clear();
-  }
-
-  /** Drops the oldest states past the bound. Only between transactions, when nothing is dirty. */
+  /** Drops the oldest states past the bound. Only between transactions. */
   trim(): void {
     for (const agentId of this.#cache.keys()) {
       if (this.#cache.size <= MAX_CACHED_AGENTS) return;
@@ -292,7 +269,6 @@ export class AgentDirectory {
   /** Forgets everything: after a failed transaction, or when another process wrote to the file. */
   clear(): void {
     this.#cache.clear();
-    this.#dirty.clear();
     this.#liveEntries = null;
     this.#workspacePolicies = null;
     this.#marked = null;

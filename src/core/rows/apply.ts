@@ -25,7 +25,7 @@ import { insertConfig, type NewConfig } from "./configs.ts";
 import { endEntry, endPrefix, type Moment, putEntry } from "./entries.ts";
 import { type ErasureTarget, erase, eraseDetails } from "./erasure.ts";
 import { removeExpired } from "./expiry.ts";
-import { prune } from "./pruning.ts";
+import { prune } from "./log/pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
 /** What effects need besides the facts in the event. Texts are canonical JSON. */

@@ -2,11 +2,11 @@
 import { type AgentLimit, isWithin } from "../../agent-id.ts";
 import type { CheckpointSorting, Page } from "../../operation-facts.ts";
 import type { Freshness } from "../../screen/retention.ts";
-import { directionOf } from "../../store/direction.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { CHANGED_AT_ONCE, pagesByTwo } from "../../store/walk.ts";
 import { pageOf } from "../lists.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
+import { directionOf } from "./direction.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
 
@@ -29,7 +29,7 @@ export interface Checkpoint extends NewCheckpoint {
 }
 
 const SELECT = `SELECT c.id, c.agent, c.as_of_seq, c.event_seq, c.config_version, c.entry_count, c.label, c.metadata,
-  e.timestamp, e.body ->> '$.actor', e.agent_id FROM checkpoints c JOIN events e ON e.seq = c.event_seq`;
+  e.timestamp, e.actor, e.agent_id FROM checkpoints c JOIN events e ON e.seq = c.event_seq`;
 type Tuple = [string, number, number, number, number | null, number, string | null, string, string, string, string];
 
 function toCheckpoint(row: Tuple): Checkpoint {

@@ -6,10 +6,10 @@ import type { OldestFirst, Page } from "../../operation-facts.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
 import { RETENTION } from "../../screen/retention.ts";
 import { NO_WORKSPACE_POLICIES, type WorkspacePolicies, workspacePoliciesOf } from "../../screen/workspace-policies.ts";
-import { directionOf } from "../../store/direction.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { pageOf } from "../lists.ts";
 import { ensureAgeIndex } from "./age-index.ts";
+import { directionOf } from "./direction.ts";
 
 /** Formats a version as `v1`, `v2` …. {@link parseVersion} is the inverse, and returns null for any other text. */
 export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
@@ -44,7 +44,7 @@ export const policiesIn = (config: string): PolicySettings => policiesOf(JSON.pa
 
 type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
 
-const SELECT = `SELECT c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from
+const SELECT = `SELECT c.version, c.config, e.timestamp, e.actor, c.rolled_back_from
   FROM configs c JOIN events e ON e.seq = c.created_seq`;
 
 function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]: ConfigRow): ConfigVersion {

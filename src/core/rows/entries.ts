@@ -8,8 +8,9 @@ import { freshAt, isFresh } from "../../screen/retention.ts";
 import { after, type MaybePromise, type Reader, type Transaction } from "../../store/transaction.ts";
 import { CHANGED_AT_ONCE, goOn, inSteps } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
-import type { Versions } from "./events.ts";
+import { showVersion } from "./configs.ts";
 import { BYTES, bytesOf, FRESH, freshBounds, type Sized } from "./expiry.ts";
+import type { Versions } from "./log/events.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
@@ -168,13 +169,13 @@ export async function entryVersion(reader: Reader, { nowMs, versions }: Now, age
 
 /** Who wrote an entry's content, and the config version in force then. */
 export async function findEntryOrigin(reader: Reader, id: number) {
-  const row = await reader.get<[string, string | null]>(
-    `SELECT v.body ->> '$.actor', v.body ->> '$.config_version'
+  const row = await reader.get<[string, number | null]>(
+    `SELECT v.actor, v.config_version
      FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
     [id],
   );
   if (row === undefined) throw new Error("an entry names an event that is not there");
-  return { writtenBy: row[0], configVersion: row[1] };
+  return { writtenBy: row[0], configVersion: showVersion(row[1]) };
 }
 
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
@@ -199,7 +200,17 @@ export function putEntry(
   const { seq, nowMs } = moment;
   const { key, value, metadata, salt, expiresAtMs } = content;
   const { cutoffMs } = freshAt(agent.policies, nowMs);
-  const written = [value, metadata, salt, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
+  const written = [
+    value,
+    metadata,
+    Buffer.from(salt, "hex"),
+    seq,
+    nowMs,
+    agent.firstSeq,
+    key,
+    agent.newestCheckpoint,
+    cutoffMs,
+  ];
   const changed =
     expiresAtMs === null
       ? tx.change(OVERWRITE_LASTING, written)
@@ -251,7 +262,18 @@ function insertLive(
   { createdSeq, createdAt }: { createdSeq: number; createdAt: number },
   { seq, nowMs }: Moment,
 ): MaybePromise<number> {
-  const row = [firstSeq, key, value, metadata, salt, seq, createdSeq, createdAt, nowMs, expiresAtMs];
+  const row = [
+    firstSeq,
+    key,
+    value,
+    metadata,
+    Buffer.from(salt, "hex"),
+    seq,
+    createdSeq,
+    createdAt,
+    nowMs,
+    expiresAtMs,
+  ];
   return tx.change(INSERT_LIVE, row);
 }
 

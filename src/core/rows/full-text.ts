@@ -3,6 +3,7 @@
  * bounded size, each in its own transaction between operations, so writes do not pay for it, and a crash loses nothing.
  * Agents without an index cost nothing.
  */
+
 import schema from "../../../sql/workspace/derived/full-text.sql" with { type: "text" };
 import { documentStems } from "../../search/index/full-text.ts";
 import { TOKENS_VERSION } from "../../search/words/tokenize.ts";
@@ -10,6 +11,7 @@ import type { Connection } from "../../store/connection.ts";
 import { hasTable, type Reader, type Transaction } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
+import { WITH_HEADS } from "./agents.ts";
 import { readVersion } from "./entries.ts";
 import { changesAfter, type EntryChange } from "./entry-changes.ts";
 
@@ -66,7 +68,7 @@ export async function startFullText(connection: Connection, agentId: string): Pr
   if (!(await hasTable(connection, FULL_TEXT_TABLE))) connection.exec(FULL_TEXT_SCHEMA);
   connection.run(
     `INSERT OR IGNORE INTO search_agents
-     SELECT first_seq, 'adding', '', head_seq, live_entries FROM agents WHERE agent_id = ?`,
+     SELECT a.first_seq, 'adding', '', h.agent_seq, h.entries FROM ${WITH_HEADS} WHERE a.agent_id = ?`,
     [agentId],
   );
 }
@@ -78,9 +80,9 @@ export async function stepFullText(tx: Transaction): Promise<boolean> {
   await tx.run("UPDATE search_agents SET phase = 'dropping' WHERE phase = 'complete' AND after <> ?", [TOKENS_VERSION]);
   const row = await tx.get<[...StateRow, string, number, number, number]>(
     `SELECT s.agent, s.phase, s.after, s.through_agent_seq,
-       a.agent_id, a.head_seq, a.live_entries, s.started_at_entries
-     FROM search_agents s JOIN agents a ON a.first_seq = s.agent
-     WHERE s.phase <> 'complete' OR s.through_agent_seq < a.head_seq
+       a.agent_id, h.agent_seq, h.entries, s.started_at_entries
+     FROM ${WITH_HEADS} JOIN search_agents s ON s.agent = a.first_seq
+     WHERE s.phase <> 'complete' OR s.through_agent_seq < h.agent_seq
      LIMIT 1`,
   );
   if (row === undefined) return false;

@@ -8,6 +8,7 @@ import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type SqlValue, sqlTexts } from "../../store/values.ts";
 import { pageOf } from "../lists.ts";
+import { WITH_HEADS } from "./agents.ts";
 import { loadWorkspacePolicies } from "./configs.ts";
 import { endOfPrefix } from "./entries.ts";
 import { countExpired } from "./expiry.ts";
@@ -15,7 +16,6 @@ import { findSuspension, type Suspension } from "./suspension.ts";
 
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
-const HOUR_SECONDS = 3_600;
 /** The most refused operations that are counted, since a larger number tells nothing more. */
 const MAX_COUNTED = 1_000_000;
 
@@ -44,9 +44,9 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
  */
 const LAST_ACTIVITY = `SELECT timestamp FROM events WHERE agent_id = ?1
   AND operation IN (${sqlTexts(EVENT_NAMES.filter(isActivity))})
-  AND body ->> '$.actor' <> ?2 ORDER BY agent_seq DESC LIMIT 1`;
+  AND actor <> ?2 ORDER BY agent_seq DESC LIMIT 1`;
 
-const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";
+const AGENTS = `SELECT a.first_seq, a.agent_id, h.agent_seq, h.entries FROM ${WITH_HEADS}`;
 
 /**
  * Returns a page of the agents whose ids have a prefix and contain a text, ordered by the bytes of the ids, after the
@@ -56,8 +56,8 @@ export async function listOverviews(reader: Reader, input: OperationInputs["agen
   const { prefix, contains = "", page } = input;
   const { after = "", limit, offset } = page;
   const rows = await reader.all<AgentRow>(
-    `${AGENTS} WHERE agent_id >= ? AND agent_id < ? AND agent_id > ? AND instr(agent_id, ?) > 0
-     ORDER BY agent_id LIMIT ? OFFSET ?`,
+    `${AGENTS} WHERE a.agent_id >= ? AND a.agent_id < ? AND a.agent_id > ? AND instr(a.agent_id, ?) > 0
+     ORDER BY a.agent_id LIMIT ? OFFSET ?`,
     [prefix, endOfPrefix(prefix), String(after), contains, limit + 1, offset],
   );
   const blocked = await countBlocked(reader, nowMs, null);
@@ -69,7 +69,7 @@ export async function listOverviews(reader: Reader, input: OperationInputs["agen
 
 /** Returns one agent; null when it does not exist. */
 export async function findOverview(reader: Reader, agentId: string, nowMs: number): Promise<AgentOverview | null> {
-  const row = await reader.get<AgentRow>(`${AGENTS} WHERE agent_id = ?`, [agentId]);
+  const row = await reader.get<AgentRow>(`${AGENTS} WHERE a.agent_id = ?`, [agentId]);
   if (row === undefined) return null;
   return overviewOf(reader, row, await countBlocked(reader, nowMs, agentId), nowMs);
 }
@@ -117,12 +117,12 @@ const NEVER: readonly number[] = new Array<number>(HOURS).fill(0);
  */
 async function countBlocked(reader: Reader, nowMs: number, agentId: string | null): Promise<Map<string, number[]>> {
   const sinceMs = nowMs - HOURS * HOUR_MS;
-  const parameters: SqlValue[] = [new Date(sinceMs).toISOString()];
+  const parameters: SqlValue[] = [sinceMs];
   if (agentId !== null) parameters.push(agentId);
   const rows = await reader.all<[string, number, number]>(
-    `SELECT agent_id, (unixepoch(timestamp) - ${Math.floor(sinceMs / 1_000)}) / ${HOUR_SECONDS}, count(*) FROM (
-       SELECT agent_id, timestamp FROM events
-       WHERE result IN ('blocked', 'denied') AND timestamp >= ? AND result = 'blocked'
+    `SELECT agent_id, (time - ${sinceMs}) / ${HOUR_MS}, count(*) FROM (
+       SELECT agent_id, time FROM events
+       WHERE result IN ('blocked', 'denied') AND time >= ? AND result = 'blocked'
          ${agentId === null ? "" : "AND +agent_id = ?"}
        LIMIT ${MAX_COUNTED}
      ) GROUP BY 1, 2`,

@@ -20,7 +20,7 @@ export const isSuspended = (agentId: string): string =>
   `SELECT operation IN (${sqlNames("suspend")}) FROM events WHERE agent_id = ${agentId} AND ${SWITCHED}
    ORDER BY agent_seq DESC LIMIT 1`;
 
-const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events WHERE agent_id = ? AND ${SWITCHED}
+const NEWEST = `SELECT operation, timestamp, actor, details FROM events WHERE agent_id = ? AND ${SWITCHED}
   ORDER BY agent_seq DESC LIMIT 1`;
 
 /** Returns the suspension of an agent; null when it is not suspended. */

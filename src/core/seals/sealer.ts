@@ -18,8 +18,8 @@ import {
   sealingKey,
   sealOfSize,
   sealsAfter,
-} from "../rows/seals.ts";
-import { storeTilesUpTo, TreeIncomplete, treeRoot } from "../rows/tree.ts";
+} from "../rows/log/seals.ts";
+import { storeTilesUpTo, TreeIncomplete, treeRoot } from "../rows/log/tree.ts";
 import type { SealKeyring } from "./keyring.ts";
 import { appendSeals, lastFiledSeal } from "./seal-file.ts";
 

@@ -1,5 +1,5 @@
-/** Appends an event: makes its canonical bytes and salted details, and moves the head of its chain. */
-import type { RandomPool } from "../../ids.ts";
+/** Appends an event: makes its canonical bytes and salted details. */
+import { type RandomPool, randomOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, formProblem } from "../../log/event.ts";
 import { eventHash, SALT_BYTES, saltedDigest } from "../../log/hash.ts";
@@ -9,11 +9,20 @@ import type { MaybePromise, Transaction } from "../../store/transaction.ts";
 import type { AgentState } from "../rows/agents.ts";
 import { showVersion } from "../rows/configs.ts";
 
+const INSERT = `INSERT INTO events (seq, agent_id, agent_seq, operation, result, blocked_by, actor, config_version, time,
+    random, previous_hash, details_commitment, hash, entries, details, details_salt)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
 /** The members of an event that do not follow from its chain or its details. */
 type NewEvent = Pick<
   AuditEventBody,
   "actor" | "blocked_by" | "id" | "result" | "seq" | "timestamp" | "workspace_id"
-> & { operation: EventName; details: JsonObject };
+> & {
+  operation: EventName;
+  details: JsonObject;
+  /** The number of the agent's present entries after it. */
+  entries: number;
+};
 
 /** An agent's new head: the position of the event in the agent's chain, and its hash. */
 interface Appended {
@@ -37,13 +46,15 @@ export function appendEvent(
   if (problem !== null) throw new Error(`${event.operation} ${event.result}: ${problem.message}`);
   const salt = random.take(SALT_BYTES);
   const details = canonicalJson(event.details);
-  const body = canonicalEvent({
+  const commitment = saltedDigest(salt, details);
+  const agentSeq = agent.headSeq + 1;
+  const canonical = canonicalEvent({
     actor: event.actor,
     agent_id: agent.agentId,
-    agent_seq: agent.headSeq + 1,
+    agent_seq: agentSeq,
     blocked_by: event.blocked_by,
     config_version: showVersion(agent.configVersion),
-    details_commitment: saltedDigest(salt, details),
+    details_commitment: commitment,
     format: AUDIT_FORMAT,
     id: event.id,
     operation: event.operation,
@@ -53,9 +64,32 @@ export function appendEvent(
     timestamp: event.timestamp,
     workspace_id: event.workspace_id,
   });
-  const hash = eventHash(body);
-  const sql = "INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)";
-  const inserted = tx.run(sql, [event.seq, body, hash, details, salt.toHex()]);
-  const appended = { agentSeq: agent.headSeq + 1, hash };
+  const hash = eventHash(canonical);
+  const inserted = tx.run(INSERT, [
+    event.seq,
+    agent.agentId,
+    agentSeq,
+    event.operation,
+    event.result,
+    event.blocked_by,
+    event.actor,
+    agent.configVersion,
+    Date.parse(event.timestamp),
+    randomOf(event.id),
+    Buffer.from(agent.headHash, "hex"),
+    Buffer.from(commitment, "hex"),
+    Buffer.from(hash, "hex"),
+    event.entries,
+    details,
+    salt,
+  ]);
+  const appended = { agentSeq, hash };
+  if (agentSeq === 1) return begin(tx, agent, event.seq, inserted).then(() => appended);
   return inserted instanceof Promise ? inserted.then(() => appended) : appended;
+}
+
+/** Adds the row of an agent whose first event is at a position. */
+async function begin(tx: Transaction, { agentId }: AgentState, seq: number, inserted: MaybePromise<void>) {
+  await inserted;
+  await tx.run("INSERT INTO agents (first_seq, agent_id) VALUES (?, ?)", [seq, agentId]);
 }

@@ -10,8 +10,8 @@ import { TILE_WIDTH } from "../../log/tiles.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
 import type { WorkspaceHead } from "../heads/tree.ts";
-import { newestSeal, sealOfSize } from "../rows/seals.ts";
-import { treeRoot } from "../rows/tree.ts";
+import { newestSeal, sealOfSize } from "../rows/log/seals.ts";
+import { treeRoot } from "../rows/log/tree.ts";
 import { holdsSeal, lastFiledSeal } from "../seals/seal-file.ts";
 import { checkTail, type Head, readHead } from "./head.ts";
 import { isStorageFailure, MISSING, MissingWorkspace, OVERWRITTEN, ReplacedWorkspace } from "./storage-failure.ts";
@@ -128,7 +128,7 @@ function lastSealOf(sealFile: string): Seal | null {
 
 /** Returns when the newest event was recorded, ms since the Unix epoch. */
 export function headMs(connection: Connection): number {
-  return Date.parse(connection.value<string>("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1") ?? "");
+  return connection.value<number>("SELECT time FROM events ORDER BY seq DESC LIMIT 1") ?? Number.NaN;
 }
 
 /**
@@ -143,15 +143,15 @@ export function continuesHead(connection: Connection, { size, hash }: WorkspaceH
 
 /** Returns the hash of an event. The hash of a pruned event is read from the tree. */
 function hashOf(connection: Connection, seq: number): string | undefined {
-  const hash = connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
+  const hash = connection.value<string>("SELECT lower(hex(hash)) FROM events WHERE seq = ?", [seq]);
   if (hash !== undefined) return hash;
   const sql = "SELECT lower(hex(substr(hashes, ?, ?))) FROM tiles WHERE level = 0 AND tile = ?";
   return connection.value(sql, [HASH_BYTES * (seq % TILE_WIDTH) + 1, HASH_BYTES, Math.floor(seq / TILE_WIDTH)]);
 }
 
 function newestRestore(connection: Connection): { seq: number; timestampMs: number } | null {
-  const sql = `SELECT seq, timestamp FROM events WHERE agent_id IS NULL AND operation = ? AND result = 'ok'
+  const sql = `SELECT seq, time FROM events WHERE agent_id IS NULL AND operation = ? AND result = 'ok'
     ORDER BY agent_seq DESC LIMIT 1`;
-  const row = connection.get<[number, string]>(sql, [LOG_RESTORE]);
-  return row === undefined ? null : { seq: row[0], timestampMs: Date.parse(row[1]) };
+  const row = connection.get<[number, number]>(sql, [LOG_RESTORE]);
+  return row === undefined ? null : { seq: row[0], timestampMs: row[1] };
 }

@@ -14,7 +14,7 @@ import { type Migration, newestSchema, openMigrated, schemaVersion } from "../..
 import { syncDirectory } from "../../store/sync.ts";
 import { freshState } from "../rows/agents.ts";
 import { applyRows } from "../rows/apply.ts";
-import { insertSealingKey } from "../rows/seals.ts";
+import { insertSealingKey } from "../rows/log/seals.ts";
 import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MISSING, MissingWorkspace } from "./storage-failure.ts";
@@ -86,6 +86,7 @@ function firstEvent({ workspaceId, name, actor, owner = null, sealKey }: Genesis
     operation: GENESIS,
     result: "ok",
     blocked_by: null,
+    entries: 0,
     details: {
       format: AUDIT_FORMAT,
       name,
@@ -111,15 +112,10 @@ export async function createWorkspaceFile(
   try {
     connection.exec("BEGIN IMMEDIATE");
     const event = firstEvent(genesis, clock, random);
-    const { agentSeq, hash } = await appendEvent(
-      ...([connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), event] as const),
-    );
+    const { hash } = await appendEvent(connection, random, freshState(null, 0, NO_WORKSPACE_POLICIES), event);
     await applyRows(connection, rowChanges(event, event.details) ?? [], {});
     const head = "INSERT INTO head (one, workspace_id, format, vocabulary, seq, hash) VALUES (1, ?, ?, ?, 0, ?)";
-    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, VOCABULARY, hash]);
-    const chain =
-      "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)";
-    connection.run(chain, [agentSeq, hash]);
+    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, VOCABULARY, Buffer.from(hash, "hex")]);
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
     // The driver keeps a closed connection, and its write-ahead log, until its statements are garbage-collected. The

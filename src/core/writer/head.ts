@@ -2,6 +2,8 @@
 import { VOCABULARY } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import type { Connection } from "../../store/connection.ts";
+import { pageOf } from "../../store/packed.ts";
+import { eventsIn, packedEvent } from "../rows/log/stored-events.ts";
 import { DamagedWorkspace, NewerWorkspace } from "./storage-failure.ts";
 
 /** The newest event of a log. */
@@ -15,7 +17,7 @@ export interface Head {
  * @throws {NewerWorkspace} when its log announces a greater vocabulary than this program knows
  */
 export function readHead(connection: Connection): Head & { workspaceId: string } {
-  const sql = "SELECT workspace_id, seq, hash, vocabulary FROM head WHERE one = 1";
+  const sql = "SELECT workspace_id, seq, lower(hex(hash)), vocabulary FROM head WHERE one = 1";
   const row = connection.get<[string, number, string, number]>(sql);
   if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
   const [workspaceId, seq, hash, vocabulary] = row;
@@ -43,15 +45,15 @@ export function checkTail(connection: Connection): string {
 
 function compareTail(connection: Connection): string {
   const head = readHead(connection);
-  // The last events always have a body: only older ones can be pruned.
-  const sql = "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?";
-  const rows = connection.all<[number, string, string]>(sql, [TAIL_EVENTS]);
-  const [last] = rows;
-  if (last === undefined || last[0] !== head.seq || last[2] !== head.hash) {
+  // The last events are always there: only older ones can be pruned.
+  const page = pageOf(packedEvent(), "FROM events ORDER BY seq DESC LIMIT ?");
+  const events = eventsIn(connection.value(page, [TAIL_EVENTS]));
+  const [last] = events;
+  if (last?.seq !== head.seq || last.hash !== head.hash) {
     throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");
   }
-  for (const [seq, body, hash] of rows) {
-    if (eventHash(body) !== hash) throw new DamagedWorkspace(`the hash of event ${seq} is not that of its body`);
+  for (const { seq, canonical, hash } of events) {
+    if (eventHash(canonical) !== hash) throw new DamagedWorkspace(`event ${seq} does not have its hash`);
   }
   return head.workspaceId;
 }

@@ -30,8 +30,8 @@ import type { Around, LongText } from "../long-text.ts";
 import type { AgentDirectory, AgentState } from "../rows/agents.ts";
 import { type BoundContents, type Effect, NO_EFFECT } from "../rows/apply.ts";
 import { findCheckpoint } from "../rows/checkpoints.ts";
-import type { Versions } from "../rows/events.ts";
-import type { StoredSeal } from "../rows/seals.ts";
+import type { Versions } from "../rows/log/events.ts";
+import type { StoredSeal } from "../rows/log/seals.ts";
 import type { QueryEmbedder } from "../rows/search.ts";
 import type { SearchIndexes } from "../rows/search-indexes.ts";
 import type { Answer, Principal } from "./contract.ts";
@@ -55,8 +55,6 @@ export interface Context {
   readonly site: Site;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
-  /** Writes the heads of agents that earlier events of the transaction changed, for queries that read them. */
-  writeHeads(): Promise<void>;
   /**
    * Seals all events before the operation's own, in the transaction. Returns null when that is not possible at present;
    * the daemon's log says why.

@@ -11,7 +11,7 @@ import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { isLogEmpty } from "../../store/closing.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
-import { insertSealingKey } from "../rows/seals.ts";
+import { insertSealingKey } from "../rows/log/seals.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { type CompositeJob, performComposite } from "./composite.ts";
 import { NOT_LOOKED, type Principal, problem, type Reply, refusal } from "./contract.ts";

@@ -13,8 +13,8 @@ import type { Connection } from "../../store/connection.ts";
 import { after, type MaybePromise } from "../../store/transaction.ts";
 import type { AgentChange, AgentState } from "../rows/agents.ts";
 import { applyEffect } from "../rows/apply.ts";
-import type { StoredSeal } from "../rows/seals.ts";
-import { rootSoFar } from "../rows/tree.ts";
+import type { StoredSeal } from "../rows/log/seals.ts";
+import { rootSoFar } from "../rows/log/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { appendEvent } from "./append.ts";
 import { problem, type Reply, refusal, unrecorded } from "./contract.ts";
@@ -125,7 +125,6 @@ export class Recorder {
       site: this.options.site(),
       agents: this.log.agents,
       versions: this.log.versions,
-      writeHeads: () => this.log.agents.flush(this.connection),
       seal: () => this.#sealBefore(seq),
       pause: () => this.options.slice.pause(),
       treeRoot: () => rootSoFar(this.connection, seq),
@@ -162,6 +161,7 @@ export class Recorder {
       result: outcome.result,
       blocked_by: outcome.blockedBy ?? null,
       details: this.#detailsOf(job, chain, outcome),
+      entries: change?.liveEntries ?? chain.liveEntries,
     };
     return after(appendEvent(this.connection, this.options.random, chain, event), ({ agentSeq, hash }) => {
       // The cache is updated last, when nothing in this operation can fail any more.

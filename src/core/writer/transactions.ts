@@ -9,14 +9,14 @@ import type { Steps } from "../../store/steps.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
 import { ActingRights } from "../rows/access/acting.ts";
 import { type AgentChange, AgentDirectory, type AgentState } from "../rows/agents.ts";
-import { Versions } from "../rows/events.ts";
-import { NewestLeaves, storeTiles } from "../rows/tree.ts";
+import { Versions } from "../rows/log/events.ts";
+import { NewestLeaves, storeTiles } from "../rows/log/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { CommitTime } from "./commit-time.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import type { CommitOutcome, Engine } from "./engine.ts";
 import { type Head, readHead } from "./head.ts";
-import { DamagedWorkspace, isStorageFailure, mayReappear, NotCommitted } from "./storage-failure.ts";
+import { isStorageFailure, mayReappear, NotCommitted } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 /** The options of transactions. `WriterOptions` describes each. */
@@ -70,8 +70,8 @@ export class Transactions {
     this.rights = new ActingRights(connection);
     this.versions = new Versions(connection);
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
+    connection.own?.watch("head", Buffer.from(this.#head.hash, "hex"));
     if (options.engine.begin !== null) this.#refreshedTo = this.#head.seq;
-    connection.own?.watch("head", this.#head.hash);
   }
 
   /** The newest event, even while its transaction is open. */
@@ -166,7 +166,7 @@ export class Transactions {
       const start = this.#head;
       if (isRefreshed) this.#refreshedTo = start.seq;
       done = await work();
-      await this.#writeHeads(start);
+      await this.#writeHead(start);
       isCommitting = true;
       const outcome = await this.#commit(start, slice.nowMs - beganMs);
       if (outcome !== "committed") throw new NotCommitted(outcome);
@@ -276,15 +276,12 @@ export class Transactions {
     this.noteRows();
   }
 
-  async #writeHeads(before: Head): Promise<void> {
+  async #writeHead(before: Head): Promise<void> {
     const { seq, hash } = this.#head;
     if (seq === before.seq && hash === before.hash) return;
-    await this.agents.flush(this.connection);
     await storeTiles(this.connection, before.seq + 1, seq + 1, this.#leaves);
     this.#leaves.dropFullTiles();
-    this.connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
-    const last = this.connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
-    if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
+    this.connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, Buffer.from(hash, "hex")]);
   }
 
   /** Undoes the transaction in the file and in memory. */

@@ -3,10 +3,10 @@
  * requests. So the first request appends one event to the workspace's own chain, which covers what the same person
  * looks at of the same agent within the next minutes, in the same session, which the event states. Each stored value that is shown has its own event.
  */
-import { positionOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { isLooking } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { HAS_ID, positionedId } from "../rows/log/events.ts";
 import type { Job } from "./job.ts";
 import type { Outcome } from "./operation.ts";
 
@@ -52,10 +52,8 @@ export class Views {
     const view = this.#views.get(name);
     // The clock was ahead when a view began that would last longer than any.
     if (view === undefined || view.untilMs <= nowMs || view.untilMs > nowMs + VIEW_MS) return null;
-    const found = await this.reader.value<number>("SELECT 1 FROM events WHERE seq = ? AND id = ?", [
-      positionOf(view.auditId),
-      view.auditId,
-    ]);
+    const sql = `SELECT 1 FROM events WHERE ${HAS_ID}`;
+    const found = await this.reader.value<number>(sql, positionedId(view.auditId));
     return found === undefined ? null : view.auditId;
   }
 

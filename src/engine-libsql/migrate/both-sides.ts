@@ -57,6 +57,7 @@ function haveOneLog(here: DataDirectory, there: DataDirectory, workspaceId: stri
   using one = open(here);
   using other = open(there);
   const ends = [one, other].map((side) => side.value<number>("SELECT seq FROM head") ?? -1);
-  const hash = (side: typeof one) => side.value<string>("SELECT hash FROM events WHERE seq = ?", [Math.min(...ends)]);
+  const hash = (side: typeof one) =>
+    side.value<string>("SELECT hex(hash) FROM events WHERE seq = ?", [Math.min(...ends)]);
   return hash(one) !== undefined && hash(one) === hash(other);
 }

@@ -1,8 +1,8 @@
 /** Reads the next events for a sink. Writers never wait for a reader. */
 
-import { headOf, scanEvents } from "../../core/rows/events.ts";
-import { prunedBefore } from "../../core/rows/pruning.ts";
-import { newestSeal } from "../../core/rows/seals.ts";
+import { headOf, scanEvents } from "../../core/rows/log/events.ts";
+import { prunedBefore } from "../../core/rows/log/pruning.ts";
+import { newestSeal } from "../../core/rows/log/seals.ts";
 import { presentEvent } from "../../log/present.ts";
 import type { SinkFilter, SinkProgress } from "../../sink.ts";
 import type { Reader } from "../../store/transaction.ts";

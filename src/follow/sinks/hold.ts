@@ -1,5 +1,5 @@
 /** Finds the events that a prune must keep because a sink has not delivered them yet. */
-import { windowLimits } from "../../core/rows/events.ts";
+import { windowLimits } from "../../core/rows/log/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { firstPosition } from "./batch.ts";
 import { listSinks } from "./stored.ts";

@@ -22,7 +22,7 @@ export interface StoredSink extends SinkSettings, SinkProgress {
 const REVISION = "json_array(s.format, s.filter, s.include_details, s.enabled, s.salt)";
 
 const SELECT = `SELECT s.id, s.type, s.format, s.filter, s.include_details, s.start, s.enabled, s.created_seq, s.url, s.ca,
-  s.client_certificate, s.secrets, ${REVISION}, e.timestamp, e.body ->> '$.actor', p.position, p.delivered_at, p.last_error
+  s.client_certificate, s.secrets, ${REVISION}, e.timestamp, e.actor, p.position, p.delivered_at, p.last_error
   FROM sinks s JOIN events e ON e.seq = s.created_seq LEFT JOIN sink_positions p ON p.id = s.id`;
 
 type Row = [

@@ -85,8 +85,6 @@ async function setSuspended(
 ): Promise<Outcome> {
   const { agentId, reason } = input;
   const agent = await context.agents.find(agentId);
-  // The overview reads heads from the file, so the heads of earlier events in this transaction must be written first.
-  await context.writeHeads();
   const overview = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || overview === null) return noAgent(null, agentId);
   const decision = reasons.decide(input, agent.policies, context.nowMs, found);

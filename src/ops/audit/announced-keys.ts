@@ -1,8 +1,8 @@
 /** The chain of keys in exports and receipts after a rotation (log/key-chain.ts), and the restores in exports. */
 
-import { eventAt } from "../../core/rows/events.ts";
-import { sealingKeys, sealOfSize } from "../../core/rows/seals.ts";
-import { treeReader } from "../../core/rows/tree.ts";
+import { eventAt } from "../../core/rows/log/events.ts";
+import { sealingKeys, sealOfSize } from "../../core/rows/log/seals.ts";
+import { treeReader } from "../../core/rows/log/tree.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ExportRestores } from "../../log/export-schema.ts";
 import type { KeyChain } from "../../log/key-chain.ts";

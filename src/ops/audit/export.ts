@@ -6,20 +6,20 @@
  */
 
 import { encodeExportCursor } from "../../core/lists.ts";
-import { erasuresOf, eventAt, scanEvents, windowLimits } from "../../core/rows/events.ts";
-import { prunedBefore } from "../../core/rows/pruning.ts";
-import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../core/rows/seals.ts";
-import { treeReader } from "../../core/rows/tree.ts";
+import { erasuresOf, eventAt, scanEvents, windowLimits } from "../../core/rows/log/events.ts";
+import { prunedBefore } from "../../core/rows/log/pruning.ts";
+import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../core/rows/log/seals.ts";
+import { treeReader } from "../../core/rows/log/tree.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { type Context, finished, noAgent, operation } from "../../core/writer/operation.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { type AuditEventBody, parseEvent, VOCABULARY } from "../../log/event.ts";
+import { type AuditEventBody, VOCABULARY } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
 import type { ExportHeader } from "../../log/export-schema.ts";
 import { contentTypeOf, exportProof, exportWriter } from "../../log/export-write.ts";
-import { presentEvent, storedFromPresented } from "../../log/present.ts";
+import { bodyOf, presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
-import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
+import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import { Problem } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { announcedKeys, epochRestores, shownRestores } from "./announced-keys.ts";
@@ -157,8 +157,6 @@ async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan
   const fits = binding.event.agent_id === agentIdOf(scope) && binding.said.format === format;
   return fits ? { ...binding, shown } : null;
 }
-
-const bodyOf = (stored: StoredEvent): AuditEventBody => parseEvent(canonicalText(stored));
 
 function headersOf(plan: ExportPlan, at: string, workspaceId: string): { contentType: string; filename: string } {
   return {

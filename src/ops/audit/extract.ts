@@ -4,7 +4,7 @@
  */
 
 import type { AgentState } from "../../core/rows/agents.ts";
-import { scanEvents } from "../../core/rows/events.ts";
+import { scanEvents } from "../../core/rows/log/events.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { type Context, finished } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";

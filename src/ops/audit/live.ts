@@ -1,6 +1,6 @@
 /** Live streams of the trail: the operation that starts one, and its messages on a reader thread. */
 
-import { findPosition, scanEvents } from "../../core/rows/events.ts";
+import { findPosition, scanEvents } from "../../core/rows/log/events.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { finished, notFound, type Run } from "../../core/writer/operation.ts";
 import { presentEvent, presentEventJson } from "../../log/present.ts";

@@ -4,8 +4,8 @@ import { itemCount, listBody } from "../../core/lists.ts";
 import { readAgent } from "../../core/rows/agents.ts";
 import { countActivity, INTERVALS } from "../../core/rows/counts/activity.ts";
 import { countScreened } from "../../core/rows/counts/findings.ts";
-import { sealingKeys } from "../../core/rows/seals.ts";
-import { listTrail } from "../../core/rows/trail.ts";
+import { sealingKeys } from "../../core/rows/log/seals.ts";
+import { listTrail } from "../../core/rows/log/trail.ts";
 import { answered, type LookContext, noAgent, type OperationsOf, operation } from "../../core/writer/operation.ts";
 import { TimeSlice } from "../../core/writer/time-slice.ts";
 import { FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../ids.ts";
@@ -125,7 +125,7 @@ async function queryActivity(
   { nowMs }: LookContext,
   { interval, scope, window, byDetector }: OperationInputs["audit.activity"],
 ) {
-  const { ms } = INTERVALS[interval];
+  const ms = INTERVALS[interval];
   const endOf = (untilMs: number) => Math.ceil(untilMs / ms) * ms;
   const asked = endOf(window.endMs ?? nowMs + 1);
   // An end in the last interval of the year 9999 means "for ever".

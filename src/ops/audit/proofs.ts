@@ -5,9 +5,9 @@
  * a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need another one.
  */
 
-import { readEvent } from "../../core/rows/events.ts";
-import { newestSeal, type StoredSeal, sealingKeys } from "../../core/rows/seals.ts";
-import { treeReader, treeRoot } from "../../core/rows/tree.ts";
+import { readEvent } from "../../core/rows/log/events.ts";
+import { newestSeal, type StoredSeal, sealingKeys } from "../../core/rows/log/seals.ts";
+import { treeReader, treeRoot } from "../../core/rows/log/tree.ts";
 import { publicKeyPem } from "../../core/seals/keyring.ts";
 import type { Answer } from "../../core/writer/contract.ts";
 import { answered, type Context, finished, type LookContext, notFound, type Run } from "../../core/writer/operation.ts";

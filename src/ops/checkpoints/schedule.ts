@@ -73,7 +73,7 @@ const dueJob = (principal: Principal, agentId: string, onAhead: () => void): Job
   },
 });
 
-type NewestRow = [timestamp: string, agentSeq: number];
+type NewestRow = [timeMs: number, agentSeq: number];
 
 /** Reports whether the newest checkpoint is old enough, and the agent's data or configuration has changed since. */
 async function isDue(reader: Reader, agent: AgentState, nowMs: number, onAhead: () => void): Promise<boolean> {
@@ -81,13 +81,12 @@ async function isDue(reader: Reader, agent: AgentState, nowMs: number, onAhead: 
   if (since === null) return false;
   // The event of a restore makes a checkpoint of the state before it, so the restore itself is a change since.
   const newest = await reader.get<NewestRow>(
-    `SELECT e.timestamp, e.agent_seq - (c.event_seq - c.as_of_seq) FROM checkpoints c JOIN events e ON e.seq = c.event_seq
+    `SELECT e.time, e.agent_seq - (c.event_seq - c.as_of_seq) FROM checkpoints c JOIN events e ON e.seq = c.event_seq
      WHERE c.agent = ? AND c.as_of_seq = ?`,
     [agent.firstSeq, agent.newestCheckpoint],
   );
   if (newest === undefined) return agent.liveEntries > 0 || agent.configVersion !== null;
-  const [timestamp, agentSeq] = newest;
-  const newestMs = Date.parse(timestamp);
+  const [newestMs, agentSeq] = newest;
   const isAhead = isFromFuture(newestMs, nowMs);
   if (newestMs > since && !isAhead) return false;
   const change = `SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGES} LIMIT 1`;
@@ -107,7 +106,7 @@ const excessJob = (principal: Principal, agentId: string): Job => ({
     if (agent === null) return unchanged();
     const made = await reader.all<[string]>(
       `SELECT c.id FROM checkpoints c JOIN events e ON e.seq = c.event_seq
-       WHERE c.agent = ? AND ${MAKING} AND e.body ->> '$.actor' = ? ORDER BY c.as_of_seq`,
+       WHERE c.agent = ? AND ${MAKING} AND e.actor = ? ORDER BY c.as_of_seq`,
       [agent.firstSeq, SYSTEM],
     );
     const oldest = made.length > scheduledKept(agent.policies) ? made[0] : undefined;

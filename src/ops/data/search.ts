@@ -3,9 +3,9 @@
 import { itemCount, itemsIn } from "../../core/lists.ts";
 import { type AgentState, readAgent } from "../../core/rows/agents.ts";
 import { WITH_IDS_OF_AGENT } from "../../core/rows/entries.ts";
-import type { Versions } from "../../core/rows/events.ts";
 import { countExpired, FRESH, freshBounds } from "../../core/rows/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../core/rows/listing/filter.ts";
+import type { Versions } from "../../core/rows/log/events.ts";
 import { searchAgent } from "../../core/rows/search.ts";
 import { answered, type LookContext, naming, operation } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";

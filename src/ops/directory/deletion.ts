@@ -11,7 +11,7 @@ import {
   workspaceFile,
 } from "../../core/datadir/layout.ts";
 import type { SealKeySource } from "../../core/datadir/seal-key.ts";
-import { newestSeal } from "../../core/rows/seals.ts";
+import { newestSeal } from "../../core/rows/log/seals.ts";
 import { requireSealed } from "../../core/writer/continuity.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { Failure } from "../../failure.ts";

@@ -147,7 +147,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
     headOf: (workspaceId) => headOf(directory, workspaceId),
     genesisOf(workspaceId) {
       using connection = openLog(directory, workspaceId);
-      return connection.value<string>("SELECT hash FROM events WHERE seq = 0") as string;
+      return connection.value<string>("SELECT lower(hex(hash)) FROM events WHERE seq = 0") as string;
     },
     headsLate: onHeadsLate,
   };

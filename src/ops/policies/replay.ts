@@ -9,6 +9,7 @@ import { decideAlone } from "../../core/writer/admission.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { TimeSlice } from "../../core/writer/time-slice.ts";
+import { eventId } from "../../ids.ts";
 import { type Finding, findingsOf, outcomeOf } from "../../screen/decide.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
 import { freshAt } from "../../screen/retention.ts";
@@ -107,7 +108,8 @@ class Replay {
     this.#counts[outcome]++;
     if (outcome === "unchanged" || this.#samples.length === MOST_SAMPLES) return;
     const findings = findingsOf(decision);
-    const version = this.connection.value<string>("SELECT id FROM events WHERE seq = ?", [writtenSeq]) as string;
+    const random = this.connection.value<Uint8Array>("SELECT random FROM events WHERE seq = ?", [writtenSeq]);
+    const version = eventId(writtenSeq, random as Uint8Array);
     this.#samples.push({ agent_id: agentId, key, audit_id: version, findings });
   }
 }

@@ -7,9 +7,9 @@
  * like those for seals, since caches answer most of them.
  */
 
-import { scanEvents } from "../../core/rows/events.ts";
-import { newestSeal } from "../../core/rows/seals.ts";
-import { treeReader } from "../../core/rows/tree.ts";
+import { scanEvents } from "../../core/rows/log/events.ts";
+import { newestSeal } from "../../core/rows/log/seals.ts";
+import { treeReader } from "../../core/rows/log/tree.ts";
 import type { Answer } from "../../core/writer/contract.ts";
 import type { LookContext } from "../../core/writer/operation.ts";
 import { canonicalText } from "../../log/rows.ts";

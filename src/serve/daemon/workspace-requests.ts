@@ -57,7 +57,7 @@ const COUNTED: Readonly<Record<ActivityInterval, number>> = { minute: 60, hour: 
 export const findingsFrom =
   (pool: Pick<WorkspacePool, "perform">, clock: Clock): AccountDeps["findings"] =>
   async (principal, interval) => {
-    const startMs = clock() - (COUNTED[interval] - 1) * INTERVALS[interval].ms;
+    const startMs = clock() - (COUNTED[interval] - 1) * INTERVALS[interval];
     const { answer, auditId } = await pool.perform({
       name: "audit.activity",
       principal,

@@ -5,7 +5,7 @@
 
 import { type LongText, putAround, wholeText } from "../../core/long-text.ts";
 import type { Note } from "../../core/rows/access/notes.ts";
-import type { StoredSeal } from "../../core/rows/seals.ts";
+import type { StoredSeal } from "../../core/rows/log/seals.ts";
 import type { SealingOptions } from "../../core/seals/options.ts";
 import { SealRefused } from "../../core/seals/sealer.ts";
 import type { OperationRequest, Principal, Reply, StreamPlan, WorkspaceEvent } from "../../core/writer/contract.ts";

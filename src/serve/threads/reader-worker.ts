@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { textOfItems } from "../../core/long-text.ts";
 import { ActingRights } from "../../core/rows/access/acting.ts";
-import { Versions } from "../../core/rows/events.ts";
+import { Versions } from "../../core/rows/log/events.ts";
 import { SearchIndexes } from "../../core/rows/search-indexes.ts";
 import { requireContinuation } from "../../core/writer/continuity.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { storeNote } from "../../core/rows/access/notes.ts";
-import type { StoredSeal } from "../../core/rows/seals.ts";
+import type { StoredSeal } from "../../core/rows/log/seals.ts";
 import { SealKeyring } from "../../core/seals/keyring.ts";
 import { sealFilePath } from "../../core/seals/options.ts";
 import { WorkspaceSealer } from "../../core/seals/sealer.ts";

@@ -5,7 +5,7 @@
 
 import { lengthOf } from "../../core/long-text.ts";
 import type { Note } from "../../core/rows/access/notes.ts";
-import type { StoredSeal } from "../../core/rows/seals.ts";
+import type { StoredSeal } from "../../core/rows/log/seals.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../../core/writer/contract.ts";
 import type { StorageTrouble } from "../../core/writer/storage-failure.ts";
 import type { RowTableName } from "../../log/row-effects.ts";

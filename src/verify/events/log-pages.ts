@@ -1,9 +1,9 @@
 /** Reads the stored events of a file, and feeds them to a verifier. */
-import type { StoredEvent } from "../../log/rows.ts";
+import { readEvents } from "../../core/rows/log/events.ts";
+import type { FileEvent } from "../../core/rows/log/stored-events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
-import { PackedRows, packed, pageOf } from "../columns.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
 /** The events that are read at once. */
@@ -39,30 +39,13 @@ export function addRows(verifier: LogVerifier, rows: FileEvent[]): void {
   }
 }
 
-/** An event in the file. */
-export interface FileEvent extends StoredEvent {
-  canonical: string;
-  details: string | null;
-  seq: number;
-  /** The number in its chain according to the row; 0 where the whole log is read. */
-  agentSeq: number;
-  /** False when a column has another type than its declared one. */
-  typed: boolean;
-}
-
-const COLUMNS = ["seq", "body", "hash", "details", "details_salt"];
-/** An event of a chain. Its number is computed from its body, so SQLite refuses to read that of a malformed one. */
-const OF_CHAIN = packed([...COLUMNS, "agent_seq"]);
-const OF_LOG = packed([...COLUMNS, "0"]);
-const [SEQ, BODY, HASH, DETAILS, SALT, AGENT_SEQ] = [0, 1, 2, 3, 4, 5] as const;
-
 /** SQLite's result code for a value that is too long. */
 const SQLITE_TOOBIG = 18;
 
 /** Yields all events from position `firstSeq` to position `lastSeq`, in the order of the rows' numbers. */
 export async function* pagesOfLog(reader: Reader, lastSeq: number, firstSeq = Number.MIN_SAFE_INTEGER + 1) {
   const rest = "FROM events WHERE seq > ? AND seq <= ? ORDER BY seq";
-  const read = (after: number) => readPage(reader, OF_LOG, rest, [after, lastSeq]);
+  const read = (after: number) => readPage(reader, "0", rest, [after, lastSeq]);
   yield* pages(firstSeq - 1, 1, read, ({ seq }) => seq);
 }
 
@@ -76,40 +59,19 @@ export async function* pagesOfChain(
   // A file that was tampered with may have a chain number twice, so the row's number is the second key.
   const rest = `FROM events
     WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq`;
-  const read = (after: [number, number]) => readPage(reader, OF_CHAIN, rest, [agentId, ...after, lastSeq, firstSeq]);
+  const read = (after: [number, number]) => readPage(reader, "agent_seq", rest, [agentId, ...after, lastSeq, firstSeq]);
   const start: [number, number] = [0, -1];
-  yield* pages(start, 1, read, ({ agentSeq, seq }): [number, number] => [agentSeq, seq]);
+  yield* pages(start, 1, read, ({ place, seq }): [number, number] => [place, seq]);
 }
 
 /** Reads the next events of a query, fewer when the whole page is too long for one value. */
-async function readPage(reader: Reader, piece: string, rest: string, bound: readonly SqlValue[]): Promise<FileEvent[]> {
-  const page = pageOf(piece, `${rest} LIMIT ?`);
+async function readPage(reader: Reader, place: string, rest: string, bound: readonly SqlValue[]): Promise<FileEvent[]> {
   for (const limit of [EVENTS_AT_ONCE, 1]) {
     try {
-      const bytes = await reader.value<Buffer | null>(page, [...bound, limit]);
-      return bytes == null ? [] : eventsIn(bytes);
+      return await readEvents(reader, place, `${rest} LIMIT ?`, [...bound, limit]);
     } catch (error) {
       if (limit === 1 || (error as { rawCode?: number }).rawCode !== SQLITE_TOOBIG) throw error;
     }
   }
   return [];
-}
-
-function eventsIn(bytes: Buffer): FileEvent[] {
-  const rows = new PackedRows(bytes, COLUMNS.length + 1);
-  const events: FileEvent[] = [];
-  while (rows.next()) {
-    const isTextOrNull = (index: number): boolean => rows.isText(index) || rows.isNull(index);
-    events.push({
-      seq: rows.integer(SEQ) as number,
-      agentSeq: rows.integer(AGENT_SEQ) ?? 0,
-      typed: rows.isText(BODY) && rows.isText(HASH) && isTextOrNull(DETAILS) && isTextOrNull(SALT),
-      canonical: rows.copy(BODY),
-      hash: rows.latin1(HASH),
-      // Bytes that are not UTF-8 do not match the commitment, which is then reported.
-      details: rows.isNull(DETAILS) ? null : (rows.text(DETAILS) ?? rows.latin1(DETAILS)),
-      salt: rows.isNull(SALT) ? null : rows.latin1(SALT),
-    });
-  }
-  return events;
 }

@@ -4,9 +4,10 @@
  * report problems to it. Memory does not grow with the log, except for one head per agent.
  */
 import type { JsonObject } from "../../json.ts";
-import { type AuditEventBody, announcesVocabulary, EventFormatError, parseEvent } from "../../log/event.ts";
+import { type AuditEventBody, announcesVocabulary, EventFormatError } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import type { CompactRange } from "../../log/merkle.ts";
+import { bodyOf } from "../../log/present.ts";
 import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log/restores.ts";
 import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import { mayNameSealKey, type Seal } from "../../log/seal.ts";
@@ -20,9 +21,8 @@ import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
 import { hasNewerEnvelope, Vocabularies } from "./vocabularies.ts";
 
-/** An event as stored or exported. `body` and `said` (its details): what it says, if it was parsed from canonical text. */
+/** An event as stored or exported. `said`: its details, if they were parsed from canonical text. */
 interface GivenEvent extends StoredEvent {
-  body?: AuditEventBody;
   said?: JsonObject | null;
 }
 
@@ -231,7 +231,7 @@ export class LogVerifier {
     }
     let said: AuditEventBody;
     try {
-      said = stored.body ?? parseEvent(text);
+      said = bodyOf(stored);
     } catch (error) {
       if (!(error instanceof EventFormatError)) throw error;
       this.#malformed(stored.seq, error.message);

@@ -4,11 +4,13 @@
  */
 
 import { createHash } from "node:crypto";
-import { prunedEvents } from "../../core/rows/pruning.ts";
+import { prunedEvents } from "../../core/rows/log/pruning.ts";
+import type { FileEvent } from "../../core/rows/log/stored-events.ts";
 import type { JsonObject } from "../../json.ts";
-import { type AuditEventBody, EventFormatError, formProblem, parseEvent } from "../../log/event.ts";
+import { type AuditEventBody, EventFormatError, formProblem } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
+import { bodyOf } from "../../log/present.ts";
 import { declaredRestore } from "../../log/restores.ts";
 import { TILE_BYTES, TILE_WIDTH } from "../../log/tiles.ts";
 import { isErasable } from "../../operations.ts";
@@ -18,7 +20,7 @@ import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
 import { newChain } from "./chains.ts";
 import { genuineDetails, isErased } from "./details.ts";
-import { type FileEvent, pagesOfLog } from "./log-pages.ts";
+import { pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 import { Premises } from "./premises.ts";
 import { namedKey } from "./sealed-tree.ts";
@@ -111,7 +113,7 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
   };
   let event: AuditEventBody;
   try {
-    event = parseEvent(stored.canonical);
+    event = bodyOf(stored);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
     return fail("event_malformed", `not an event: ${error.message}`);

@@ -8,7 +8,7 @@ import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { integer, RowForm, type RowOf } from "../columns.ts";
 import { type AgentName, allOf, type Finding, type Report } from "../problems.ts";
-import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
+import { eventColumn, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
 import { firstAtOrAfter } from "./expected/positions.ts";
 import type { Retention } from "./expected/retention.ts";
 import { NEVER } from "./expected/versions.ts";
@@ -28,9 +28,9 @@ const CHECKPOINT = new RowForm("c", {
 type StoredCheckpoint = RowOf<typeof CHECKPOINT>;
 
 type Position = [asOfSeq: number, rowid: number];
-type Row = [asOfSeq: number | null, rowid: number, ...event: EventColumns, ...columns: SqlValue[]];
+type Row = [asOfSeq: number | null, rowid: number, event: Buffer, ...columns: SqlValue[]];
 
-const SELECT = `SELECT ${integer("c.as_of_seq")}, c.rowid, ${eventColumns("v")}, ${CHECKPOINT.sql}
+const SELECT = `SELECT ${integer("c.as_of_seq")}, c.rowid, ${eventColumn("v")}, ${CHECKPOINT.sql}
   FROM checkpoints c LEFT JOIN events v ON v.seq = c.event_seq
   WHERE c.agent = ? AND (c.as_of_seq, c.rowid) > (?, ?) ORDER BY c.as_of_seq, c.rowid LIMIT ${ROWS_AT_ONCE}`;
 
@@ -53,7 +53,7 @@ export async function checkCheckpoints(reader: Reader, agent: AgentName, retenti
   const start: Position = [Number.MIN_SAFE_INTEGER, 0];
   const positionOf = ([asOfSeq, rowid]: Row): Position | null => (asOfSeq === null ? null : [asOfSeq, rowid]);
   for await (const page of pages(start, ROWS_AT_ONCE, read, positionOf)) {
-    for (const [, , length, bytes, ...columns] of page) {
+    for (const [, , event, ...columns] of page) {
       facts.rows += 1;
       const { row, parts } = CHECKPOINT.read(columns);
       const { id = null, event_seq: seq = null } = parts;
@@ -62,7 +62,7 @@ export async function checkCheckpoints(reader: Reader, agent: AgentName, retenti
         report("row_mismatch", seq, "a stored checkpoint has a column that is not of its type", place);
         continue;
       }
-      const named = readNamedEvent(length, bytes);
+      const named = readNamedEvent(event);
       const problem = checkpointProblem(row, named, agent.agentId);
       if (problem !== null) report(problem.code, seq, problem.message, place);
       facts.ids.add(row.id);

@@ -5,7 +5,7 @@ import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { integer, RowForm, type RowOf } from "../columns.ts";
 import type { AgentName, Report } from "../problems.ts";
-import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
+import { eventColumn, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
 
 /** The rows that are read at once. A config has at most 256 KiB. */
 const ROWS_AT_ONCE = 32;
@@ -18,9 +18,9 @@ const CONFIG = new RowForm("c", {
   rolled_back_from: "integer?",
 });
 
-type Row = [version: number | null, ...event: EventColumns, ...columns: SqlValue[]];
+type Row = [version: number | null, event: Buffer, ...columns: SqlValue[]];
 
-const SELECT = `SELECT ${integer("c.version")}, ${eventColumns("v")}, ${CONFIG.sql}
+const SELECT = `SELECT ${integer("c.version")}, ${eventColumn("v")}, ${CONFIG.sql}
   FROM configs c LEFT JOIN events v ON v.seq = c.created_seq
   WHERE c.agent = ? AND c.version > ? ORDER BY c.version LIMIT ${ROWS_AT_ONCE}`;
 
@@ -29,7 +29,7 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
   let rows = 0;
   const read = (after: number) => reader.all<Row>(SELECT, [agent.firstSeq, after]);
   for await (const page of pages(Number.MIN_SAFE_INTEGER, ROWS_AT_ONCE, read, ([version]) => version)) {
-    for (const [version, length, bytes, ...columns] of page) {
+    for (const [version, event, ...columns] of page) {
       rows += 1;
       const { row, parts } = CONFIG.read(columns);
       const { created_seq: seq = null } = parts;
@@ -41,7 +41,7 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
       if (version !== rows) {
         report("content_missing", seq, `stored configs have a gap: v${version} where v${rows} should be`, place);
       }
-      const message = configProblem(row, readNamedEvent(length, bytes), agent.agentId);
+      const message = configProblem(row, readNamedEvent(event), agent.agentId);
       if (message !== null) report("content_mismatch", seq, `stored config v${version} ${message}`, place);
     }
   }

@@ -15,7 +15,7 @@ interface EntryFacts {
   history: AgentHistory;
   census: Census;
   /** The number of present entries according to the agent's row. */
-  liveEntries: number | null;
+  entries: number | null;
 }
 
 /** A row that must be compared with the events that it names. */
@@ -94,8 +94,8 @@ export class EntryCheck {
       const message = "more stored entries say that a restore brought them back than it did";
       this.report("content_mismatch", seq, message, allOf("entries"));
     }
-    if (this.#facts.liveEntries === this.#live) return;
-    const message = "an agent's count of entries is not the count of its present entries";
+    if (this.#facts.entries === this.#live) return;
+    const message = "an agent's newest event stands beside another number of entries than the agent has";
     this.report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
   }
 

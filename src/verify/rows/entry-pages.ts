@@ -1,10 +1,11 @@
 /** Reads stored entries in pages of bounded size, and the events that entries name. */
+
+import { pageOf } from "../../store/packed.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
-import { pageOf } from "../columns.ts";
 import { ENTRY, type NamedEvents, type StoredRow } from "./entry.ts";
-import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
+import { eventColumn, readNamedEvent } from "./events-named.ts";
 
 /** The most rows that are read at once: the allocator returns larger blocks to the system each time. */
 const ROWS_AT_ONCE = 48;
@@ -121,7 +122,7 @@ function toEntry({ row, parts }: Row, live: boolean): StoredEntry {
 /** Returns the events at these positions, as far as there are any. */
 export async function readNamedEvents(reader: Reader, seqs: readonly number[]): Promise<NamedEvents> {
   if (seqs.length === 0) return new Map();
-  const sql = `SELECT e.seq, ${eventColumns("e")} FROM events e WHERE e.seq IN (SELECT value FROM json_each(?))`;
-  const found = await reader.all<[number, ...EventColumns]>(sql, [JSON.stringify(seqs)]);
-  return new Map(found.map(([seq, ...columns]) => [seq, readNamedEvent(...columns)]));
+  const sql = `SELECT e.seq, ${eventColumn("e")} FROM events e WHERE e.seq IN (SELECT value FROM json_each(?))`;
+  const found = await reader.all<[number, Buffer]>(sql, [JSON.stringify(seqs)]);
+  return new Map(found.map(([seq, column]) => [seq, readNamedEvent(column)]));
 }

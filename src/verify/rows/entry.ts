@@ -15,7 +15,7 @@ export const ENTRY = new RowForm("e", {
   key: "text",
   value: "text",
   metadata: "text",
-  salt: "text",
+  salt: "blob",
   written_seq: "integer",
   created_seq: "integer",
   live_from: "integer",

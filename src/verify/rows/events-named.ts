@@ -1,11 +1,12 @@
 /** Reads events that stored rows name, together with these rows by joins, and events that problems name. */
+import { eventsIn, packedEvent } from "../../core/rows/log/stored-events.ts";
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
-import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import { type AuditEventBody, EventFormatError } from "../../log/event.ts";
+import { bodyOf } from "../../log/present.ts";
 import type { EffectKind } from "../../operation-facts.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { decodeText } from "../columns.ts";
 import type { ReportedProblem } from "../report-schema.ts";
 
 /** An event that a stored row names. The log itself is verified elsewhere. */
@@ -22,37 +23,30 @@ export interface NamedEvent {
 export const kindOf = ({ effect }: NamedEvent): EffectKind | "none" =>
   effect.kind === "unknown" ? effect.of : effect.kind;
 
-/** SQL: two columns with the event of a joined `events` table. */
-export const eventColumns = (table: string): string =>
-  `octet_length(${table}.body), CAST(${table}.body || coalesce(${table}.details, '') AS BLOB)`;
+/** SQL: a column with the event of a joined `events` table. */
+export const eventColumn = (table: string): string => `CAST(${packedEvent(table)} AS BLOB)`;
 
-export type EventColumns = [bodyLength: number | null, bodyAndDetails: Buffer | null];
-
-/** Returns the event in these two columns; null when there is none, or the bytes are not an event. */
-export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | null {
-  if (length === null || bytes === null) return null;
-  const event = orNull(EventFormatError, () => parseEvent(bytes.toString("latin1", 0, length)));
-  if (event === null) return null;
-  const details = readDetails(bytes.subarray(length));
+/** Returns the event in this column; null when there is none, or the columns are not those of an event. */
+export function readNamedEvent(column: Buffer): NamedEvent | null {
+  const [stored] = eventsIn(column);
+  const event = stored?.seq == null ? null : orNull(EventFormatError, () => bodyOf(stored));
+  if (stored === undefined || event === null) return null;
+  const details = readDetails(stored.details);
   return { event, details, effect: recordedEffect(event, details), timeMs: Date.parse(event.timestamp) };
 }
 
-function readDetails(bytes: Buffer): JsonObject | null {
-  const text = decodeText(bytes);
-  // The log's own verification reports details that are not JSON.
-  return text === null || text === "" ? null : orNull(SyntaxError, () => JSON.parse(text) as JsonObject);
-}
+/** The log's own verification reports details that are not JSON. */
+const readDetails = (text: string | null): JsonObject | null =>
+  text === null ? null : orNull(SyntaxError, () => JSON.parse(text) as JsonObject);
 
 /** Adds the event at the position of each problem that has a position but no event. */
 export async function nameEvents(reader: Reader, problems: readonly ReportedProblem[]): Promise<void> {
   for (const problem of problems) {
     if (problem.seq === null || problem.operation !== null) continue;
-    const sql = `SELECT ${eventColumns("e")} FROM events e WHERE seq = ?`;
-    const { event = null } = readNamedEvent(...((await reader.get<EventColumns>(sql, [problem.seq])) ?? NOTHING)) ?? {};
+    const column = await reader.value<Buffer>(`SELECT ${eventColumn("e")} FROM events e WHERE seq = ?`, [problem.seq]);
+    const { event = null } = (column && readNamedEvent(column)) || {};
     if (event?.seq !== problem.seq) continue;
     const { id, agent_id, agent_seq, operation, timestamp } = event;
     Object.assign(problem, { id, agent_id, agent_seq, operation, timestamp });
   }
 }
-
-const NOTHING: EventColumns = [null, null];

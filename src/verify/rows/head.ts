@@ -1,7 +1,8 @@
 /** Reads and checks the row with the head of a log. */
 import { AUDIT_FORMAT } from "../../log/event.ts";
+import { decodeText } from "../../store/packed.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { decodeText, integer, textBytes } from "../columns.ts";
+import { integer, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 
 /** The row with the head of a log. Members are null when their columns are of another type. */
@@ -17,14 +18,14 @@ export interface Head {
 /** Returns the row; null when there is none. */
 export async function readHead(reader: Reader): Promise<Head | null> {
   const row = await reader.get<[Buffer | null, Buffer | null, number | null, number | null, Buffer | null, number]>(
-    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("vocabulary")}, ${integer("seq")}, ${textBytes("hash")},
+    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("vocabulary")}, ${integer("seq")}, CASE typeof(hash) WHEN 'blob' THEN hash END,
        (SELECT count(*) FROM head) FROM head WHERE one = 1`,
   );
   if (row === undefined) return null;
   const [workspaceId, format, vocabulary, seq, hash, rows] = row;
   return {
     ...{ workspaceId: decodeText(workspaceId), format: decodeText(format), vocabulary },
-    ...{ seq, hash: decodeText(hash), rows },
+    ...{ seq, hash: hash?.toString("hex") ?? null, rows },
   };
 }
 

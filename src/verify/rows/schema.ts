@@ -7,7 +7,7 @@
 import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../core/rows/age-index.ts";
 import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../../core/rows/embeddings.ts";
 import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../core/rows/full-text.ts";
-import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../core/rows/pruning.ts";
+import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../core/rows/log/pruning.ts";
 import { messageOf } from "../../failure.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";

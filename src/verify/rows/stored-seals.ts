@@ -9,9 +9,10 @@ import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { fingerprintOf, NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { mayNameSealKey, parseSeal, type Seal } from "../../log/seal.ts";
+import { decodeText } from "../../store/packed.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
-import { decodeText, integer, textBytes } from "../columns.ts";
+import { integer, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 import { allOf } from "../problems.ts";
 

@@ -20,7 +20,7 @@ export interface StoredKey {
   replacedBy: string | null;
 }
 
-const SELECT = `SELECT k.id, k.label, k.scope, k.agents, k.networks, c.timestamp, c.body ->> '$.actor', k.expires_at,
+const SELECT = `SELECT k.id, k.label, k.scope, k.agents, k.networks, c.timestamp, c.actor, k.expires_at,
   u.last_used_at, e.timestamp, k.replaced_by
   FROM keys k JOIN events c ON c.seq = k.created_seq LEFT JOIN events e ON e.seq = k.ended_seq
   LEFT JOIN key_use u ON u.id = k.id`;

@@ -19,7 +19,7 @@ interface OpenLink {
   expiresAt: number;
 }
 
-const LINK = `SELECT l.id, l.kind, l.account_id, l.second_factor_ends, c.body ->> '$.actor', l.expires_at
+const LINK = `SELECT l.id, l.kind, l.account_id, l.second_factor_ends, c.actor, l.expires_at
   FROM links l JOIN events c ON c.seq = l.created_seq WHERE l.ended_seq IS NULL`;
 
 type LinkRow = [

@@ -51,7 +51,7 @@ export interface OpenInvitation {
   expiresAt: number;
 }
 
-const INVITATION = `SELECT i.id, i.role, i.label, c.timestamp, c.body ->> '$.actor', i.expires_at
+const INVITATION = `SELECT i.id, i.role, i.label, c.timestamp, c.actor, i.expires_at
   FROM invitations i JOIN events c ON c.seq = i.created_seq WHERE i.ended_seq IS NULL AND i.expires_at > ?`;
 
 type InvitationRow = [

@@ -27,7 +27,7 @@ export async function countScreened(
   window: Omit<ActivityWindow, "agentId">,
   pause: () => Promise<void>,
 ): Promise<ScreenedInterval[]> {
-  const { ms } = INTERVALS[window.interval];
+  const ms = INTERVALS[window.interval];
   const whole = { ...window, agentId: null };
   const [first, last] = await eventsIn(reader, whole);
   const isScanned = last - first <= MAX_SCANNED;
@@ -35,21 +35,21 @@ export async function countScreened(
   for (let startMs = window.startMs; startMs < window.endMs; startMs += ms) {
     intervals.push({ startMs, blocked: {}, redacted: isScanned ? {} : null, reported: isScanned ? {} : null });
   }
-  const add = (timestamp: string, member: "blocked" | "redacted" | "reported", detectors: Iterable<string>) => {
+  const add = (timeMs: number, member: "blocked" | "redacted" | "reported", detectors: Iterable<string>) => {
     // If the clock was set back, an event's time may be outside of the window of its position.
-    const counts = intervals[Math.floor((Date.parse(timestamp) - window.startMs) / ms)]?.[member];
+    const counts = intervals[Math.floor((timeMs - window.startMs) / ms)]?.[member];
     if (counts == null) return;
     for (const detector of detectors) counts[detector] = (counts[detector] ?? 0) + 1;
   };
-  for await (const { timestamp, blockedBy, findings } of blockedEvents(reader, whole, pause)) {
+  for await (const { timeMs, blockedBy, findings } of blockedEvents(reader, whole, pause)) {
     const detectors = detectorsIn(findings, "block");
     // Some refusals have no findings: those by limits, for instance, and those whose details are erased.
-    add(timestamp, "blocked", detectors.size > 0 ? detectors : [blockedBy.replace("policy:", "")]);
+    add(timeMs, "blocked", detectors.size > 0 ? detectors : [blockedBy.replace("policy:", "")]);
   }
   for (let from = first; isScanned && from < last; from += AT_ONCE) {
-    for (const [timestamp, findings] of await storedWithFindings(reader, from, Math.min(from + AT_ONCE, last))) {
-      add(timestamp, "redacted", detectorsIn(findings, "redact"));
-      add(timestamp, "reported", detectorsIn(findings, "audit"));
+    for (const [timeMs, findings] of await storedWithFindings(reader, from, Math.min(from + AT_ONCE, last))) {
+      add(timeMs, "redacted", detectorsIn(findings, "redact"));
+      add(timeMs, "reported", detectorsIn(findings, "audit"));
     }
     await pause();
   }
@@ -64,8 +64,8 @@ function detectorsIn(findings: string, wanted: Mode): Set<string> {
 
 /** Returns the writes from one position to another that were stored with findings. */
 const storedWithFindings = (reader: Reader, from: number, to: number) =>
-  reader.all<[timestamp: string, findings: string]>(
-    `SELECT timestamp,
+  reader.all<[timeMs: number, findings: string]>(
+    `SELECT time,
        (SELECT json_group_array(json_array(value ->> 'detector', value ->> 'mode')) FROM json_each(details, '$.findings'))
      FROM events
      WHERE seq >= ? AND seq < ? AND instr(details, '"findings":[') AND result = 'allowed'

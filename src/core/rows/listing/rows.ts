@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../json.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
 import { WITH_IDS_OF_AGENT } from "../entries.ts";
-import type { Versions } from "../events.ts";
+import type { Versions } from "../log/events.ts";
 import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";

@@ -1,8 +1,10 @@
 /** Compares the stored entries as a whole with the log as a whole, by the two sums of {@link Replay}. */
+
+import type { FileEvent } from "../../../core/rows/log/stored-events.ts";
 import { orNull } from "../../../failure.ts";
 import type { JsonObject } from "../../../json.ts";
-import { EventFormatError, parseEvent } from "../../../log/event.ts";
-import type { FileEvent } from "../../events/log-pages.ts";
+import { EventFormatError } from "../../../log/event.ts";
+import { bodyOf } from "../../../log/present.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import { type AgentName, allOf, type Report } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
@@ -93,8 +95,9 @@ function reportImpossible(verifier: LogVerifier, parts: readonly Replay[]): void
   }
 }
 
-function addTo(replay: Replay, { canonical, details }: FileEvent): void {
+function addTo(replay: Replay, stored: FileEvent): void {
   // The verification of the log has reported bytes that are not an event.
-  const event = orNull(EventFormatError, () => parseEvent(canonical));
+  const event = orNull(EventFormatError, () => bodyOf(stored));
+  const { details } = stored;
   if (event !== null) replay.take(event, details === null ? null : (JSON.parse(details) as JsonObject));
 }

@@ -1,10 +1,11 @@
 /** Loads the facts about every agent that are needed before the log is read; see {@link StoredFacts}. */
-import { namesWithEffect } from "../../../operations.ts";
+import { sqlNames } from "../../../core/rows/entry-changes.ts";
 import { RETENTION, type WithRetention } from "../../../screen/retention.ts";
+import { decodeText } from "../../../store/packed.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
-import { decodeText, integer, textBytes } from "../../columns.ts";
-import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
+import { integer, textBytes } from "../../columns.ts";
+import { eventColumn, readNamedEvent } from "../events-named.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
 import { type PoliciesVersion, Retention, retentionOf } from "./retention.ts";
 
@@ -83,12 +84,10 @@ const WHOLE: Wanted = { scope: "workspace" };
 /** Returns by agent the latest moment such that entries written before it may have been removed as expired. */
 async function loadSweeps(reader: Reader, retentionFor: (agentId: string | null) => Retention) {
   const swept = new Map<string | null, number>();
-  // Sweeps, and restores, which end expired entries without counting them. They are found by the text of the body,
-  // since a query of the operation would fail at a body that is not JSON.
-  const removals = namesWithEffect("expire", "restore").map((name) => `instr(c.body, '"operation":"${name}"') > 0`);
-  const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND (${removals.join(" OR ")})`;
-  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, WHOLE)) {
-    const named = readNamedEvent(...columns);
+  // Sweeps, and restores, which end expired entries without counting them.
+  const sql = `SELECT c.seq, ${eventColumn("c")} FROM events c WHERE c.rowid > ? AND c.operation IN (${sqlNames("expire", "restore")})`;
+  for await (const [, column] of rowsOf<[number, Buffer]>(reader, sql, WHOLE)) {
+    const named = readNamedEvent(column);
     if (named === null) continue;
     const { event, effect } = named;
     if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0)) continue;

@@ -1,7 +1,7 @@
 /** The rows that the newest pruning kept, as its event states them. The log is replayed from there. */
 
 import { sqlNames } from "../../../core/rows/entry-changes.ts";
-import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../core/rows/pruning.ts";
+import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../core/rows/log/pruning.ts";
 import { isJsonObject } from "../../../json.ts";
 import { covers } from "../../../log/effects.ts";
 import { hasTable, type Reader } from "../../../store/transaction.ts";
@@ -9,7 +9,7 @@ import { pages } from "../../../store/walk.ts";
 import { integer } from "../../columns.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import { allOf } from "../../problems.ts";
-import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
+import { eventColumn, readNamedEvent } from "../events-named.ts";
 import type { Histories } from "./history.ts";
 import type { Replay } from "./replay.ts";
 import { NEVER } from "./versions.ts";
@@ -43,13 +43,13 @@ type Row = [
   created: number | null,
   from: number | null,
   to: number | null,
-  ...writtenEvent: EventColumns,
-  ...createdEvent: EventColumns,
+  written: Buffer,
+  created: Buffer,
 ];
 
 const ROWS_AT_ONCE = 500;
 const COLUMNS = ["event_seq", "created_seq", "live_from", "live_to"].map((name) => integer(`k.${name}`)).join(", ");
-const SELECT = `SELECT k.id, ${COLUMNS}, ${eventColumns("w")}, ${eventColumns("c")} FROM ${KEPT_ROWS_TABLE} k
+const SELECT = `SELECT k.id, ${COLUMNS}, ${eventColumn("w")}, ${eventColumn("c")} FROM ${KEPT_ROWS_TABLE} k
   LEFT JOIN events w ON w.seq = k.event_seq
   LEFT JOIN events c ON c.seq = k.created_seq AND c.seq <> k.event_seq
   WHERE k.id > ? ORDER BY k.id LIMIT ${ROWS_AT_ONCE}`;
@@ -59,8 +59,8 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
   const blanks: number[] = [];
   const read = (after: number) => reader.all<Row>(SELECT, [after]);
   for await (const page of pages(0, ROWS_AT_ONCE, read, ([id]) => id)) {
-    for (const [, seq, createdSeq, from, to, ...columns] of page) {
-      const named = readNamedEvent(columns[0], columns[1]);
+    for (const [, seq, createdSeq, from, to, written, creating] of page) {
+      const named = readNamedEvent(written);
       // A missing event is reported with the events that were kept.
       if (named === null || seq === null) continue;
       const { event, effect, timeMs } = named;
@@ -71,7 +71,7 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
         histories.of(event.agent_id).blankWrites += 1;
       }
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
-      const created = createdSeq === seq ? named : readNamedEvent(columns[2], columns[3]);
+      const created = createdSeq === seq ? named : readNamedEvent(creating);
       // The replay may prove the row, which is then not compared with the event that created its key.
       if (created?.effect.kind !== "put") blanks.push(createdSeq);
       const expiresMs = effect.expiresAtMs ?? NEVER;
@@ -92,12 +92,12 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
 export async function reportBlanks(reader: Reader, verifier: LogVerifier, state: KeptState, blanks: number[]) {
   if (blanks.length === 0) return;
   const left = new Set(blanks);
-  const sql = `SELECT e.seq, ${eventColumns("e")} FROM events e WHERE e.seq > ? AND e.operation IN (${sqlNames("erase")})
+  const sql = `SELECT e.seq, ${eventColumn("e")} FROM events e WHERE e.seq > ? AND e.operation IN (${sqlNames("erase")})
     ORDER BY e.seq LIMIT 100`;
-  const read = (after: number) => reader.all<[number, ...EventColumns]>(sql, [after]);
+  const read = (after: number) => reader.all<[number, Buffer]>(sql, [after]);
   for await (const page of pages(state.seq, 100, read, ([seq]) => seq)) {
-    for (const [, ...columns] of page) {
-      const effect = readNamedEvent(...columns)?.effect;
+    for (const [, column] of page) {
+      const effect = readNamedEvent(column)?.effect;
       if (effect?.kind !== "erase") continue;
       for (const seq of left) if (covers(effect.erased, seq)) left.delete(seq);
     }

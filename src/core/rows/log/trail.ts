@@ -3,16 +3,18 @@
  * index; for others, events are read part by part. A query that takes too long returns what it has found, and where it
  * stopped: rare filters have no index, since every write would pay for it.
  */
-import { showTime } from "../../ids.ts";
-import { type PresentedEvent, presentEventJson } from "../../log/present.ts";
-import type { TimeWindow } from "../../operation-facts.ts";
-import type { OperationInputs } from "../../operations.ts";
-import { type Direction, directionOf } from "../../store/direction.ts";
-import type { Reader } from "../../store/transaction.ts";
-import type { SqlValue } from "../../store/values.ts";
-import { fits, isWhole, type TrailFilter } from "../../trail-filter.ts";
-import { eventsIn } from "./counts/activity.ts";
-import { type EventRow, SELECT_EVENT, timestampsIn, toStored } from "./events.ts";
+import { ID_ALPHABET, positionOf } from "../../../ids.ts";
+import type { JsonObject } from "../../../json.ts";
+import { bodyOf, presentEventJson } from "../../../log/present.ts";
+import type { TimeWindow } from "../../../operation-facts.ts";
+import type { OperationInputs } from "../../../operations.ts";
+import type { Reader } from "../../../store/transaction.ts";
+import type { SqlValue } from "../../../store/values.ts";
+import { fits, isWhole, type TrailFilter } from "../../../trail-filter.ts";
+import { eventsIn } from "../counts/activity.ts";
+import { type Direction, directionOf } from "../direction.ts";
+import { readEvents, timesIn } from "./events.ts";
+import type { FileEvent } from "./stored-events.ts";
 
 /** How long a query reads events before it returns what it has found, ms. */
 const BUDGET_MS = 300;
@@ -27,8 +29,6 @@ const CLOCK_MARGIN_MS = 3_600_000;
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 type Wanted = OperationInputs["audit.query"];
-type Row = [...EventRow, number: number];
-
 /** Conditions as SQL with their parameters. */
 type Conditions = readonly (readonly [sql: string, ...parameters: SqlValue[]])[];
 
@@ -51,7 +51,7 @@ interface TrailSource {
    * Returns events of the next part before a number that may match, at most `limit`, in the order of the list; and the
    * number before which the following part begins, null when there is none.
    */
-  part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
+  part(before: number, size: number, limit: number): Promise<{ rows: FileEvent[]; next: number | null }>;
   /**
    * Skips the first `count` events of the list before a number, and reads only an index for that. Returns the number of
    * the last skipped event; null when there are fewer events. Absent when no index determines which events match.
@@ -68,8 +68,14 @@ interface Pace {
 /** Returns a page of events as JSON texts of the API, and the number before which the next page begins. */
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
+  const readsDetails = !isWhole({
+    key: filter.key,
+    detectors: filter.detectors,
+    modes: filter.modes,
+    text: filter.text,
+  });
   const place = await sourceOf(reader, wanted);
-  const [from, to] = timestampsIn(window);
+  const [from, to] = timesIn(window);
   const events: string[] = [];
   const until = pace.monotonicMs() + BUDGET_MS;
   let before = page.after === undefined ? place.end : Math.min(Number(page.after), place.end);
@@ -88,13 +94,14 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
     const { rows, next } = await place.part(before, size, toSkip + page.limit + 1 - events.length);
     let last = before;
     for (const row of rows) {
-      const json = presentEventJson(toStored(row));
-      const event = JSON.parse(json) as PresentedEvent;
-      if (event.timestamp < from || event.timestamp >= to || !fits(filter, event)) continue;
+      const body = bodyOf(row);
+      const time = Date.parse(body.timestamp);
+      const details = readsDetails && row.details !== null ? (JSON.parse(row.details) as JsonObject) : null;
+      if (time < from || time >= to || !fits(filter, { ...body, details })) continue;
       if (toSkip > 0) toSkip -= 1;
       else if (events.length === page.limit) return { events, next: last };
-      else events.push(json);
-      last = row[5];
+      else events.push(presentEventJson(row));
+      last = row.place;
     }
     if (next === null) return { events, next: null };
     before = next;
@@ -190,7 +197,7 @@ function stretch(
         [`${position} ${sign === 1 ? ">=" : "<="} ?`, sign * low],
       ];
       const rows = await select(reader, position, [...range, ...conditions], limit, direction);
-      return { rows, next: rows.length === limit ? (rows.at(-1) as Row)[5] : low > lowest ? low : null };
+      return { rows, next: rows.length === limit ? (rows.at(-1) as FileEvent).place : low > lowest ? low : null };
     },
   };
 }
@@ -213,22 +220,22 @@ async function picked(
       const seqs = (await reader.all<[number]>(sql, [...parameters, size])).map(([seq]) => seq);
       const among = ["seq IN (SELECT value FROM json_each(?))", JSON.stringify(seqs)] as const;
       const rows = await select(reader, "seq", [among, ...texts(filter)], limit, direction);
-      if (rows.length === limit) return { rows, next: (rows.at(-1) as Row)[5] };
+      if (rows.length === limit) return { rows, next: (rows.at(-1) as FileEvent).place };
       return { rows, next: seqs.length < size ? null : sign * (seqs.at(-1) as number) };
     },
   };
 }
 
-function select(
+async function select(
   reader: Reader,
   position: "seq" | "agent_seq",
   conditions: Conditions,
   limit: number,
   { sign, order }: TrailDirection,
-) {
+): Promise<FileEvent[]> {
   const [where, parameters] = joined(conditions);
-  const sql = `${SELECT_EVENT}, ${sign} * ${position} FROM events WHERE ${where} ORDER BY ${position} ${order} LIMIT ?`;
-  return reader.all<Row>(sql, [...parameters, limit]);
+  const rest = `FROM events WHERE ${where} ORDER BY ${position} ${order} LIMIT ?`;
+  return readEvents(reader, `${sign} * ${position}`, rest, [...parameters, limit]);
 }
 
 function joined(conditions: Conditions): [where: string, parameters: SqlValue[]] {
@@ -246,31 +253,41 @@ function words({ agentIds, operations, results }: TrailFilter): Conditions {
 
 function times({ startMs, endMs }: TimeWindow): Conditions {
   return [
-    ...(startMs === undefined ? [] : [["timestamp >= ?", showTime(startMs)] as const]),
-    ...(endMs === undefined ? [] : [["timestamp < ?", showTime(endMs)] as const]),
+    ...(startMs === undefined ? [] : [["time >= ?", startMs] as const]),
+    ...(endMs === undefined ? [] : [["time < ?", endMs] as const]),
   ];
 }
 
 /**
- * Returns conditions that every event of a filter meets, and few others. Bodies and details are canonical JSON, so a
- * member has only one text; searching for it costs much less than parsing the JSON.
+ * Returns conditions that every event of a filter meets, and few others. Details are canonical JSON, so a member has only
+ * one text; searching for it costs much less than parsing the JSON.
  */
 function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): Conditions {
   const member = (name: string) => (value: string) => `"${name}":${JSON.stringify(value)}`;
   const holds = (column: string, parts: readonly string[] | undefined): Conditions =>
     parts === undefined ? [] : [[parts.map(() => `instr(${column}, ?) > 0`).join(" OR "), ...parts]];
-  const anyCase = text?.toLowerCase();
+  const among = (column: string, values: readonly string[] | undefined): Conditions =>
+    values === undefined ? [] : [[`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(values)]];
   return [
-    ...holds("body", actors?.map(member("actor"))),
-    ...holds(
-      "body",
-      policies?.map((policy) => member("blocked_by")(`policy:${policy}`)),
+    ...among("actor", actors),
+    ...among(
+      "blocked_by",
+      policies?.map((policy) => `policy:${policy}`),
     ),
     ...holds("details", key === undefined ? undefined : [member("key")(key)]),
     ...holds("details", detectors?.map(member("detector"))),
     ...holds("details", modes?.map(member("mode"))),
-    ...(anyCase === undefined
-      ? []
-      : [["instr(lower(body), ?) > 0 OR instr(lower(details), ?) > 0", anyCase, anyCase] as const]),
+    ...(text === undefined ? [] : idHolds(text.toLowerCase())),
   ];
+}
+
+/** A text that may be a part of an event's id, which no column has. */
+const MAY_BE_IN_ID = new RegExp(`^[aud_]*[${ID_ALPHABET}]*$`);
+
+/** Returns conditions that every event meets that has or names an id with this part. */
+function idHolds(part: string): Conditions {
+  const seq = positionOf(part);
+  if (seq === null && MAY_BE_IN_ID.test(part)) return [];
+  const inColumn = ["actor", "agent_id", "details"].map((column) => `instr(lower(${column}), ?) > 0`);
+  return [[`${inColumn.join(" OR ")} OR seq = ?`, part, part, part, seq]];
 }

@@ -2,7 +2,7 @@
  * The Merkle tree over a workspace's log as it is stored: full tiles of leaf hashes, the rows above them, and for the
  * newest leaves the events themselves (log/tiles.ts). What is stored follows from the number of events alone.
  */
-import { foldSubtrees, HASH_BYTES } from "../../log/merkle.ts";
+import { foldSubtrees, HASH_BYTES } from "../../../log/merkle.ts";
 import {
   completeSubtrees,
   partialWidth,
@@ -10,8 +10,8 @@ import {
   TILE_WIDTH,
   type TileReader,
   TileWriter,
-} from "../../log/tiles.ts";
-import type { Reader, Transaction } from "../../store/transaction.ts";
+} from "../../../log/tiles.ts";
+import type { Reader, Transaction } from "../../../store/transaction.ts";
 
 /** Raised when hashes that must be there are not: the file is damaged, or the log shorter than asked for. */
 export class TreeIncomplete extends Error {
@@ -76,7 +76,7 @@ export class NewestLeaves {
 
 /** The leaf hash is the event's hash. */
 async function fromEvents(reader: Reader, start: number, count: number): Promise<Uint8Array> {
-  const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
+  const sql = "SELECT group_concat(hex(hash), '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
   return Buffer.from((await reader.value<string | null>(sql, [start, start + count - 1])) ?? "", "hex");
 }
 

@@ -5,16 +5,16 @@
  * newest suspension or resumption, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
-import schema from "../../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
-import type { JsonObject } from "../../json.ts";
-import { RAISE_VOCABULARY } from "../../log/event.ts";
-import { LOG_RESTORE } from "../../log/seal.ts";
-import { TILE_WIDTH } from "../../log/tiles.ts";
-import { type EventName, namesWithEffect } from "../../operations.ts";
-import type { Reader, Transaction } from "../../store/transaction.ts";
-import { sqlTexts } from "../../store/values.ts";
-import { goOn } from "../../store/walk.ts";
-import { SWITCHED } from "./suspension.ts";
+import schema from "../../../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
+import type { JsonObject } from "../../../json.ts";
+import { RAISE_VOCABULARY } from "../../../log/event.ts";
+import { LOG_RESTORE } from "../../../log/seal.ts";
+import { TILE_WIDTH } from "../../../log/tiles.ts";
+import { type EventName, namesWithEffect } from "../../../operations.ts";
+import type { Reader, Transaction } from "../../../store/transaction.ts";
+import { sqlTexts } from "../../../store/values.ts";
+import { goOn } from "../../../store/walk.ts";
+import { SWITCHED } from "../suspension.ts";
 
 /** The table of the rows that the newest pruning kept. It is made when first needed. */
 export const KEPT_ROWS_SCHEMA = schema;
@@ -50,10 +50,10 @@ export async function prunedEvents(reader: Reader): Promise<number> {
   return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
 }
 
-/** Returns the last position up to `limit`, and before `timestamp`, where a pruning may end: the end of a full tile. */
-export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
-  const sql = "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?";
-  const first = await reader.value<number | null>(sql, [timestamp, await prunedBefore(reader)]);
+/** Returns the last position up to `limit`, and before a moment (ms since the Unix epoch), where a pruning may end: the end of a full tile. */
+export async function pruneBoundary(reader: Reader, untilMs: number, limit: number): Promise<number> {
+  const sql = "SELECT min(seq) FROM events WHERE time >= ? AND seq >= ?";
+  const first = await reader.value<number | null>(sql, [untilMs, await prunedBefore(reader)]);
   const end = Math.min(first ?? limit, limit);
   return end - (end % TILE_WIDTH);
 }

@@ -1,34 +1,46 @@
 /** Reads single events of the audit log, and ranges of events in order. */
-import { type AgentLimit, isWithin } from "../../agent-id.ts";
-import { positionOf, showTime } from "../../ids.ts";
-import { presentEventJson } from "../../log/present.ts";
-import type { StoredEvent } from "../../log/rows.ts";
-import type { TimeWindow } from "../../operation-facts.ts";
-import { ERASING } from "../../operations.ts";
-import { after, type MaybePromise, type Reader, type Row } from "../../store/transaction.ts";
-import { type SqlValue, sqlTexts } from "../../store/values.ts";
+import { type AgentLimit, isWithin } from "../../../agent-id.ts";
+import { eventId, positionOf, randomOf } from "../../../ids.ts";
+import { bodyOf, presentEventJson } from "../../../log/present.ts";
+import type { StoredEvent } from "../../../log/rows.ts";
+import type { TimeWindow } from "../../../operation-facts.ts";
+import { ERASING } from "../../../operations.ts";
+import { pageOf } from "../../../store/packed.ts";
+import { after, type MaybePromise, type Reader, type Row } from "../../../store/transaction.ts";
+import { type SqlValue, sqlTexts } from "../../../store/values.ts";
+import { eventsIn, type FileEvent, packedEvent } from "./stored-events.ts";
 
-export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
-export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
+/** SQL: the condition that an event has an id. @see positionedId */
+export const HAS_ID = "seq = ? AND random = ?";
 
-/** Returns the event of a row, and ignores further columns. */
-export const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
-  seq,
-  canonical,
-  hash,
-  details,
-  salt,
-});
+/** Returns the parameters of {@link HAS_ID}; those of no event for a text that is no id of one. */
+export function positionedId(id: string): [seq: number, random: Uint8Array] {
+  const seq = positionOf(id);
+  return seq === null ? [NONE, NO_BYTES] : [seq, randomOf(id)];
+}
+
+const NONE = -1;
+const NO_BYTES = new Uint8Array();
+
+/** Returns the events of a query. @param place the number by which it orders them @param rest what follows the columns */
+export function readEvents(
+  reader: Reader,
+  place: string,
+  rest: string,
+  parameters: readonly SqlValue[],
+): MaybePromise<FileEvent[]> {
+  return after(reader.value<Buffer | null>(pageOf(packedEvent("events", place), rest), parameters), eventsIn);
+}
 
 /**
  * Returns an event of the agents in a limit; one of another agent is not found. `json`: the event as the API shows it.
  */
 export async function readEvent(reader: Reader, id: string, limit: AgentLimit) {
-  const sql = `${SELECT_EVENT}, agent_id FROM events WHERE seq = ? AND id = ?`;
-  const row = await reader.get<[...EventRow, string | null]>(sql, [positionOf(id), id]);
-  if (row === undefined || !isWithin(limit, row[5])) return undefined;
-  const stored = toStored(row);
-  return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
+  const [stored] = await readEvents(reader, "0", `FROM events WHERE ${HAS_ID}`, positionedId(id));
+  if (stored === undefined) return undefined;
+  const { agent_id: agentId } = bodyOf(stored);
+  if (!isWithin(limit, agentId)) return undefined;
+  return { stored, json: presentEventJson(stored), seq: stored.seq, agentId };
 }
 
 /** Returns the position of the newest event. */
@@ -38,15 +50,15 @@ export async function headOf(reader: Reader): Promise<number> {
 
 /** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
 export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
-  const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE seq = ? AND id = ?";
-  const row = await reader.get<[number, string | null, number]>(sql, [positionOf(id), id]);
+  const sql = `SELECT seq, agent_id, agent_seq FROM events WHERE ${HAS_ID}`;
+  const row = await reader.get<[number, string | null, number]>(sql, positionedId(id));
   return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
 }
 
-/** Returns a window as the limits of timestamps, which are compared as texts: the first inside, and the first behind it. */
-export const timestampsIn = ({ startMs, endMs }: TimeWindow): [from: string, to: string] => [
-  startMs === undefined ? "" : showTime(startMs),
-  endMs === undefined ? "~" : showTime(endMs),
+/** Returns a window as the limits of times, ms: the first inside, and the first behind it. */
+export const timesIn = ({ startMs, endMs }: TimeWindow): [from: number, to: number] => [
+  startMs ?? Number.MIN_SAFE_INTEGER,
+  endMs ?? Number.MAX_SAFE_INTEGER,
 ];
 
 /**
@@ -64,10 +76,10 @@ export async function windowLimits(
 ): Promise<{ first: number | null; last: number | null }> {
   const number = agentId === null ? "seq" : "agent_seq";
   const bound: SqlValue[] = agentId === null ? [after, fromSeq] : [agentId, after, fromSeq];
-  bound.push(...timestampsIn(window));
+  bound.push(...timesIn(window));
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events
-     WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,
+     WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND time >= ? AND time < ?`,
     bound,
   );
   const [first, last] = limits ?? [null, null];
@@ -92,14 +104,11 @@ export async function scanEvents(
   agentId: string | null,
   { from, to = Number.MAX_SAFE_INTEGER, limit = ALL }: { from: number; to?: number; limit?: number },
 ): Promise<StoredEvent[]> {
-  const [sql, named] =
+  const [rest, named] =
     agentId === null
-      ? [`${SELECT_EVENT} FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
-      : [
-          `${SELECT_EVENT} FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
-          [agentId],
-        ];
-  return (await reader.all<EventRow>(sql, [...named, from, to, limit])).map(toStored);
+      ? ["FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?", []]
+      : ["FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?", [agentId]];
+  return readEvents(reader, "0", rest, [...named, from, to, limit]);
 }
 
 /** A `LIMIT` that limits nothing. */
@@ -111,25 +120,23 @@ export async function erasuresOf(
   agentId: string | null,
   { first, last }: { first: number; last: number },
 ): Promise<StoredEvent[]> {
-  const rows = await reader.all<EventRow>(
-    `${SELECT_EVENT} FROM events
+  return readEvents(
+    reader,
+    "0",
+    `FROM events
      WHERE seq > ?1 AND operation IN (${sqlTexts(ERASING)}) AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
        AND EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
          WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3)
      ORDER BY seq`,
     [last, agentId, first],
   );
-  return rows.map(toStored);
 }
 
 /** The number of remembered ids. */
 const REMEMBERED = 2_048;
 
-const NONE = -1;
-
 /**
- * A cache of the ids of recently used events, by position. Without it, SQLite would fetch each event and parse its
- * body, which is a tenth of the cost of reading an entry. A workspace's writer clears the cache whenever the file may
+ * A cache of the ids of recently used events, by position. A workspace's writer clears the cache whenever the file may
  * differ from memory. A reader sees only committed events, so its cache stays valid while the file is open.
  */
 export class Versions {
@@ -143,20 +150,20 @@ export class Versions {
   of(seq: number): MaybePromise<string> {
     const known = this.#known(seq);
     if (known !== undefined) return known;
-    const found = this.reader.value<string | null>("SELECT id FROM events WHERE seq = ?", [seq]);
-    return after(found, (id) => this.#remember(seq, stated(id)));
+    const found = this.reader.value<Uint8Array>("SELECT random FROM events WHERE seq = ?", [seq]);
+    return after(found, (random) => this.#remember(seq, stated(random && eventId(seq, random))));
   }
 
   /** Returns the ids of the events at some positions; undefined for an event that was pruned meanwhile. */
   #ofAll(seqs: readonly number[]): MaybePromise<(string | undefined)[]> {
     const unknown = seqs.filter((seq) => this.#known(seq) === undefined);
     if (unknown.length === 0) return seqs.map((seq) => this.#known(seq));
-    const sql = "SELECT seq, id FROM events WHERE seq IN (SELECT value FROM json_each(?))";
-    return after(this.reader.all<[seq: number, id: string]>(sql, [JSON.stringify(unknown)]), (rows) => {
-      const found = new Map(rows);
+    const sql = "SELECT seq, random FROM events WHERE seq IN (SELECT value FROM json_each(?))";
+    return after(this.reader.all<[seq: number, random: Uint8Array]>(sql, [JSON.stringify(unknown)]), (rows) => {
+      const found = new Map(rows.map(([seq, random]) => [seq, eventId(seq, random)]));
       // Known ids are read before the new ones, which may overwrite their places.
       const ids = seqs.map((seq) => found.get(seq) ?? this.#known(seq));
-      for (const [seq, id] of rows) this.#remember(seq, id);
+      for (const [seq, id] of found) this.#remember(seq, id);
       return ids;
     });
   }

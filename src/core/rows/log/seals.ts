@@ -1,5 +1,5 @@
 /** The stored seals of a workspace, and the keys that made them. */
-import type { Reader, Transaction } from "../../store/transaction.ts";
+import type { Reader, Transaction } from "../../../store/transaction.ts";
 
 /** A stored seal. `id` counts seals in the order in which they were made. */
 export interface StoredSeal {

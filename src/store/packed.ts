@@ -1,0 +1,115 @@
+/**
+ * Rows that arrive as one value. The driver's cost is per value and per row, so a query that returns many columns packs
+ * them in SQL: the type and the length of each, and then all of them. The texts of a damaged file may be anything, and
+ * are decoded strictly here.
+ */
+import { isAscii, isUtf8 } from "node:buffer";
+
+/** Decodes UTF-8; null when the bytes are not UTF-8, and for null. */
+export function decodeText(bytes: Buffer | null): string | null {
+  if (bytes === null || !isUtf8(bytes)) return null;
+  return bytes.toString("utf8");
+}
+
+/** The first letters of SQLite's names of types. */
+const [TEXT, INTEGER, NULL, BLOB] = ["t", "i", "n", "b"].map((letter) => letter.charCodeAt(0));
+const [SPACE, ZERO] = [0x20, 0x30];
+
+/**
+ * SQL: the values of columns as one text, since the driver's cost is per value: the type and the length of each, and
+ * then all of them. Any value can be in it.
+ */
+export const packed = (columns: readonly string[]): string =>
+  `concat(${[...columns.map((column) => `typeof(${column}), octet_length(${column}), ' '`), ...columns].join(", ")})`;
+
+/** SQL: the packed rows of a page as one value. @param rest the query after its columns, with its limit */
+export const pageOf = (piece: string, rest: string): string =>
+  `SELECT CAST(group_concat(piece, '') AS BLOB) FROM (SELECT ${piece} AS piece ${rest})`;
+
+/** Reads packed rows one after the other. */
+export class PackedRows {
+  readonly #types: Uint8Array;
+  readonly #ends: Float64Array;
+  readonly #isAscii: boolean;
+  /** The values of the row with a character for each byte, of which the texts are parts: they keep no more in memory. */
+  #row = "";
+  #first = 0;
+  #at = 0;
+
+  /** @param count the number of columns */
+  constructor(
+    private readonly bytes: Buffer,
+    count: number,
+  ) {
+    this.#types = new Uint8Array(count);
+    this.#ends = new Float64Array(count);
+    this.#isAscii = isAscii(bytes);
+  }
+
+  /** Goes to the next row. Returns false when there is none. */
+  next(): boolean {
+    const { bytes } = this;
+    let at = this.#at;
+    if (at >= bytes.length) return false;
+    for (let index = 0; index < this.#types.length; index++) {
+      this.#types[index] = bytes[at] as number;
+      let length = 0;
+      for (; bytes[at] !== SPACE; at++) {
+        const digit = (bytes[at] as number) - ZERO;
+        if (digit <= 9) length = length * 10 + digit; // letters, which name the type, come after the digits in ASCII
+      }
+      this.#ends[index] = length;
+      at += 1;
+    }
+    this.#first = at;
+    for (let index = 0; index < this.#ends.length; index++) {
+      at += this.#ends[index] as number;
+      this.#ends[index] = at;
+    }
+    this.#at = at;
+    this.#row = bytes.toString("latin1", this.#first, at);
+    return true;
+  }
+
+  isNull(index: number): boolean {
+    return this.#types[index] === NULL;
+  }
+
+  isText(index: number): boolean {
+    return this.#types[index] === TEXT;
+  }
+
+  isBlob(index: number): boolean {
+    return this.#types[index] === BLOB;
+  }
+
+  /** Returns an integer; null for a value of another type. */
+  integer(index: number): number | null {
+    return this.#types[index] === INTEGER ? Number(this.latin1(index)) : null;
+  }
+
+  /** Returns a text; null for a value of another type, and for bytes that are not UTF-8. */
+  text(index: number): string | null {
+    if (!this.isText(index)) return null;
+    return this.#isAscii ? this.latin1(index) : decodeText(this.bytesOf(index));
+  }
+
+  /** Returns the bytes of any value, each as a character. */
+  latin1(index: number): string {
+    return this.#row.slice(this.#start(index) - this.#first, (this.#ends[index] as number) - this.#first);
+  }
+
+  /** Returns the bytes of any value. */
+  bytesOf(index: number): Buffer {
+    return this.bytes.subarray(this.#start(index), this.#ends[index]);
+  }
+
+  /** Returns the bytes of any value in lower-case hex. */
+  hex(index: number): string {
+    return this.bytes.toString("hex", this.#start(index), this.#ends[index]);
+  }
+
+  #start(index: number): number {
+    return index === 0 ? this.#first : (this.#ends[index - 1] as number);
+  }
+}
