@@ -15,6 +15,16 @@ export function decodeText(bytes: Buffer | null): string | null {
 const [TEXT, INTEGER, NULL, BLOB] = ["t", "i", "n", "b"].map((letter) => letter.charCodeAt(0));
 const [SPACE, ZERO] = [0x20, 0x30];
 
+/** The type of a column, followed by `?` when it may be NULL. */
+export type ColumnType = "text" | "integer" | "blob" | "text?" | "integer?" | "blob?";
+
+/** In the code of a type: NULL will do, too. */
+const OPTIONAL = 0x80;
+
+/** Returns the types of columns for {@link PackedRows.areOf}. */
+export const typesOf = (types: readonly ColumnType[]): Uint8Array =>
+  Uint8Array.from(types, (type) => type.charCodeAt(0) | (type.endsWith("?") ? OPTIONAL : 0));
+
 /**
  * SQL: the values of columns as one text, since the driver's cost is per value: the type and the length of each, and
  * then all of them. Any value can be in it.
@@ -83,6 +93,15 @@ export class PackedRows {
     return this.#types[index] === BLOB;
   }
 
+  /** Whether the columns have these types. @param types as {@link typesOf} returns them */
+  areOf(types: Uint8Array): boolean {
+    for (let index = 0; index < types.length; index++) {
+      const [found, wanted] = [this.#types[index] as number, types[index] as number];
+      if (found !== (wanted & ~OPTIONAL) && !(found === NULL && wanted >= OPTIONAL)) return false;
+    }
+    return true;
+  }
+
   /** Returns an integer; null for a value of another type. */
   integer(index: number): number | null {
     return this.#types[index] === INTEGER ? Number(this.latin1(index)) : null;
@@ -91,7 +110,9 @@ export class PackedRows {
   /** Returns a text; null for a value of another type, and for bytes that are not UTF-8. */
   text(index: number): string | null {
     if (!this.isText(index)) return null;
-    return this.#isAscii ? this.latin1(index) : decodeText(this.bytesOf(index));
+    if (this.#isAscii) return this.latin1(index);
+    const bytes = this.bytesOf(index);
+    return isAscii(bytes) ? this.latin1(index) : decodeText(bytes);
   }
 
   /** Returns the bytes of any value, each as a character. */

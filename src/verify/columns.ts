@@ -2,7 +2,7 @@
  * Reads columns of a file that may have been tampered with. The driver aborts the process when a text column has bytes
  * that are not UTF-8, and truncates a text at U+0000. So stored texts are read as bytes, and decoded strictly here.
  */
-import { PackedRows, packed } from "../store/packed.ts";
+import { type ColumnType, PackedRows, packed } from "../store/packed.ts";
 import type { SqlValue } from "../store/values.ts";
 
 /** SQL: the bytes of a text column; NULL when it does not have text. */
@@ -16,8 +16,6 @@ export const integer = (column: string): string => `CASE typeof(${column}) WHEN 
 export const isOfWrongType = (column: string, type: "text" | "integer"): string =>
   `(typeof(${column}) NOT IN ('null', '${type}'))`;
 
-/** The type of a column, followed by `?` when it may be NULL. */
-type ColumnType = "text" | "integer" | "blob" | "text?" | "integer?";
 type ColumnTypes = Readonly<Record<string, ColumnType>>;
 
 /** A row whose columns have their types. */

@@ -12,7 +12,6 @@ import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { wholeText } from "../../src/core/long-text.ts";
 import { storeNote } from "../../src/core/rows/access/notes.ts";
-import { Versions } from "../../src/core/rows/log/events.ts";
 import { newestSeal, replaceNote } from "../../src/core/rows/log/seals.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import { type OperationRequest, type Principal, systemPrincipal } from "../../src/core/writer/contract.ts";
@@ -133,7 +132,7 @@ class Life {
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
-    const parts = { ...context, site: this.site, versions: new Versions(this.connection), queryEmbedder: null };
+    const parts = { ...context, site: this.site, queryEmbedder: null };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
   }
 

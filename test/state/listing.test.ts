@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { parseFilter } from "../../src/api/filter.ts";
 import { decodeCursor, listFilters } from "../../src/core/lists.ts";
 import { entryFilter } from "../../src/core/rows/listing/filter.ts";
-import { Versions } from "../../src/core/rows/log/events.ts";
 import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { NO_SITE } from "../../src/core/writer/site.ts";
@@ -132,17 +131,7 @@ async function pageOf<N extends "data.list" | "data.query">(
   const { workspaceId } = writer;
   const nowMs = Date.UTC(2026, 0, 2);
   const indexes = new SearchIndexes(0);
-  const versions = new Versions(connection);
-  const context = {
-    workspaceId,
-    principal,
-    nowMs,
-    indexes,
-    versions,
-    site: NO_SITE,
-    openControl: null,
-    queryEmbedder: null,
-  };
+  const context = { workspaceId, principal, nowMs, indexes, site: NO_SITE, openControl: null, queryEmbedder: null };
   const found = (await lookOf(name)(connection, context, input)) as JsonValue;
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);

@@ -10,7 +10,7 @@ import { CHANGED_AT_ONCE, goOn, inSteps } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import { showVersion } from "./configs.ts";
 import { BYTES, bytesOf, FRESH, freshBounds, type Sized } from "./expiry.ts";
-import type { Versions } from "./log/events.ts";
+import { versionOf, WRITTEN_RANDOM } from "./log/events.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
@@ -92,7 +92,7 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
   return { id, key, value, metadata, createdAt, updatedAt };
 }
 
-type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number];
+type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number, random: Uint8Array | null];
 
 /** A present entry. */
 interface VersionedRow extends EntryRow {
@@ -102,51 +102,41 @@ interface VersionedRow extends EntryRow {
   version: string;
 }
 
-function toVersionedRow(row: FoundTuple, version: string): VersionedRow {
-  const [id, key, value, metadata, createdAt, updatedAt, expiresAt] = row;
-  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version };
+function toVersionedRow(row: FoundTuple): VersionedRow {
+  const [id, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
+  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version: versionOf(writtenSeq, random) };
 }
 
 // Made once: every read has it, and looks up its statement by it.
 const PRESENT = `FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
-const FIND = `SELECT ${ENTRY_COLUMNS}, expires_at, written_seq ${PRESENT}`;
+const FIND = `SELECT ${ENTRY_COLUMNS}, expires_at, written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
 
 /** The parameters that name a key's present content, unless it is gone. */
 const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>
   [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
 
-/** What finding an entry depends on. */
-interface Now {
-  nowMs: number;
-  versions: Versions;
-}
-
 /** The present content of a key, unless it is gone. */
 export function findEntry(
   reader: Reader,
-  { nowMs, versions }: Now,
+  nowMs: number,
   agent: AgentState,
   key: string,
 ): MaybePromise<VersionedRow | undefined> {
   const found = reader.get<FoundTuple>(FIND, named(agent, key, nowMs));
-  return after(found, (row) =>
-    row === undefined ? undefined : after(versions.of(row[7]), (version) => toVersionedRow(row, version)),
-  );
+  return after(found, (row) => row && toVersionedRow(row));
 }
 
-const FIND_VALUE = `SELECT value, written_seq ${PRESENT}`;
+const FIND_VALUE = `SELECT value, written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
 
 /** Returns the value and the version of a key's present content; undefined when there is none. */
 export function findValue(
   reader: Reader,
-  { nowMs, versions }: Now,
+  nowMs: number,
   agent: AgentState,
   key: string,
 ): MaybePromise<Pick<VersionedRow, "value" | "version"> | undefined> {
-  const found = reader.get<[value: string, writtenSeq: number]>(FIND_VALUE, named(agent, key, nowMs));
-  return after(found, (row) =>
-    row === undefined ? undefined : after(versions.of(row[1]), (version) => ({ value: row[0], version })),
-  );
+  const found = reader.get<[value: string, ...Written]>(FIND_VALUE, named(agent, key, nowMs));
+  return after(found, (row) => row && { value: row[0], version: versionOf(row[1], row[2]) });
 }
 
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
@@ -159,12 +149,13 @@ export const hasEntry = async (reader: Reader, agent: AgentState, key: string, n
 export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: string): Promise<boolean> =>
   (await reader.value(HAS, [firstSeq, key])) !== undefined;
 
-const FIND_WRITTEN = `SELECT written_seq ${PRESENT}`;
+const FIND_WRITTEN = `SELECT written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
+type Written = [writtenSeq: number, random: Uint8Array | null];
 
 /** The version of a key's present content; null when there is none, or it is gone. */
-export async function entryVersion(reader: Reader, { nowMs, versions }: Now, agent: AgentState, key: string) {
-  const writtenSeq = await reader.value<number>(FIND_WRITTEN, named(agent, key, nowMs));
-  return writtenSeq === undefined ? null : versions.of(writtenSeq);
+export async function entryVersion(reader: Reader, nowMs: number, agent: AgentState, key: string) {
+  const written = await reader.get<Written>(FIND_WRITTEN, named(agent, key, nowMs));
+  return written === undefined ? null : versionOf(...written);
 }
 
 /** Who wrote an entry's content, and the config version in force then. */

@@ -30,7 +30,6 @@ import type { Around, LongText } from "../long-text.ts";
 import type { AgentDirectory, AgentState } from "../rows/agents.ts";
 import { type BoundContents, type Effect, NO_EFFECT } from "../rows/apply.ts";
 import { findCheckpoint } from "../rows/checkpoints.ts";
-import type { Versions } from "../rows/log/events.ts";
 import type { StoredSeal } from "../rows/log/seals.ts";
 import type { QueryEmbedder } from "../rows/search.ts";
 import type { SearchIndexes } from "../rows/search-indexes.ts";
@@ -54,7 +53,6 @@ export interface Context {
   newSalt(): string;
   readonly site: Site;
   readonly agents: AgentDirectory;
-  readonly versions: Versions;
   /**
    * Seals all events before the operation's own, in the transaction. Returns null when that is not possible at present;
    * the daemon's log says why.
@@ -155,7 +153,6 @@ export interface LookContext {
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
   /** The known ids of events, for this connection. */
-  readonly versions: Versions;
   /** Makes vectors of queries with the external model; null without one. */
   readonly queryEmbedder: QueryEmbedder | null;
 }

@@ -124,7 +124,6 @@ export class Recorder {
       newSalt: this.options.newSalt,
       site: this.options.site(),
       agents: this.log.agents,
-      versions: this.log.versions,
       seal: () => this.#sealBefore(seq),
       pause: () => this.options.slice.pause(),
       treeRoot: () => rootSoFar(this.connection, seq),

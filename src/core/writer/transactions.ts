@@ -9,7 +9,6 @@ import type { Steps } from "../../store/steps.ts";
 import type { MaybePromise } from "../../store/transaction.ts";
 import { ActingRights } from "../rows/access/acting.ts";
 import { type AgentChange, AgentDirectory, type AgentState } from "../rows/agents.ts";
-import { Versions } from "../rows/log/events.ts";
 import { NewestLeaves, storeTiles } from "../rows/log/tree.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { CommitTime } from "./commit-time.ts";
@@ -39,7 +38,6 @@ const MOST_RACES = 20;
 export class Transactions {
   readonly agents: AgentDirectory;
   readonly rights: ActingRights;
-  readonly versions: Versions;
   /**
    * The time of the transaction, ms and as text for events. All its operations share it, so that they agree on what has
    * expired.
@@ -68,7 +66,6 @@ export class Transactions {
   ) {
     this.agents = new AgentDirectory(connection);
     this.rights = new ActingRights(connection);
-    this.versions = new Versions(connection);
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
     connection.own?.watch("head", Buffer.from(this.#head.hash, "hex"));
     if (options.engine.begin !== null) this.#refreshedTo = this.#head.seq;
@@ -120,7 +117,6 @@ export class Transactions {
       agents.putBack();
       this.rights.clear();
       this.#leaves.forget();
-      this.versions.forget();
       this.#head = head;
     });
     this.connection.exec("RELEASE undoable");
@@ -265,7 +261,6 @@ export class Transactions {
     this.agents.clear();
     this.rights.clear();
     this.#leaves.forget();
-    this.versions.forget();
     const { seq, hash } = readHead(this.connection);
     this.#head = { seq, hash };
   }
@@ -291,7 +286,6 @@ export class Transactions {
     this.agents.clear();
     this.rights.clear();
     this.#leaves.forget();
-    this.versions.forget();
     this.#head = before;
     this.#dataVersion = -1;
     if (this.connection.inTransaction) this.connection.exec("ROLLBACK");

@@ -12,7 +12,7 @@ import { writeOperation } from "./write.ts";
 
 const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
+  const entry = agent === null ? undefined : await findEntry(reader, context.nowMs, agent, key);
   if (agent === null || entry === undefined) {
     return answering(noEntry(context, agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }

@@ -12,8 +12,8 @@ import { nextTurn } from "../../timer.ts";
 import { type FoundPage, readPage } from "./page.ts";
 
 export const listData = operation("data.list", {
-  look: async (reader, { nowMs, versions }, input): Promise<FoundPage> =>
-    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, versions, pause: nextTurn }),
+  look: async (reader, { nowMs }, input): Promise<FoundPage> =>
+    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
   async run(reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
     const { items, next, more } = found ?? (await readPage(reader, agent, input, context));
@@ -24,8 +24,8 @@ export const listData = operation("data.list", {
 });
 
 export const queryData = operation("data.query", {
-  look: async (reader, { nowMs, versions }, input): Promise<FoundPage> =>
-    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, versions, pause: nextTurn }),
+  look: async (reader, { nowMs }, input): Promise<FoundPage> =>
+    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
   async run(_reader, context, input, { items, shown, next, more }) {
     const agent = await context.agents.find(input.agentId);
     const policies = context.agents.policiesOf(agent);

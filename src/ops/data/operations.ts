@@ -28,7 +28,7 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry has expir
 export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
   after(context.agents.find(agentId), (agent) => {
     if (agent === null) return noEntry(context, agent, agentId, key);
-    return after(findValue(reader, context, agent, key), (entry) => {
+    return after(findValue(reader, context.nowMs, agent, key), (entry) => {
       if (entry === undefined) return noEntry(context, agent, agentId, key);
       const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
       return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
@@ -37,7 +37,7 @@ export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
 
 const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
+  const entry = agent === null ? undefined : await findEntry(reader, context.nowMs, agent, key);
   if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
   const rest = JSON.stringify({

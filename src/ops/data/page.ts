@@ -4,8 +4,9 @@ import type { CursorPosition } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import { countGroups, countListed } from "../../core/rows/listing/groups.ts";
 import type { Position } from "../../core/rows/listing/order.ts";
+import type { ListMoment } from "../../core/rows/listing/parts.ts";
 import type { Wanted } from "../../core/rows/listing/positions.ts";
-import { type ListedEntry, listed, type ShownMoment } from "../../core/rows/listing/rows.ts";
+import { type ListedEntry, listed } from "../../core/rows/listing/rows.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Page } from "../../operation-facts.ts";
@@ -47,7 +48,7 @@ export async function readPage(
   reader: Reader,
   agent: AgentState | null,
   input: ListInput,
-  moment: ShownMoment,
+  moment: ListMoment,
 ): Promise<FoundPage> {
   const { count, delimiter, prefix } = input;
   const more: JsonObject = {};
@@ -59,7 +60,7 @@ export async function readPage(
   return agent === null ? { ...NO_ENTRIES, more } : { ...(await readItems(reader, agent, input, moment)), more };
 }
 
-async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ShownMoment) {
+async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ListMoment) {
   const { below } = input;
   const { limit, after } = input.page;
   const wanted = { ...input, ...input.page, after: positionOf(after, input.sort) };
@@ -94,7 +95,7 @@ async function readBelow(
   agent: AgentState,
   prefix: string,
   { includeValues }: ListInput,
-  moment: ShownMoment,
+  moment: ListMoment,
 ): Promise<string[]> {
   const items: string[] = [];
   let characters = 0;

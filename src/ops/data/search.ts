@@ -5,7 +5,7 @@ import { type AgentState, readAgent } from "../../core/rows/agents.ts";
 import { WITH_IDS_OF_AGENT } from "../../core/rows/entries.ts";
 import { countExpired, FRESH, freshBounds } from "../../core/rows/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../core/rows/listing/filter.ts";
-import type { Versions } from "../../core/rows/log/events.ts";
+import { versionOf, WRITTEN_RANDOM } from "../../core/rows/log/events.ts";
 import { searchAgent } from "../../core/rows/search.ts";
 import { answered, type LookContext, naming, operation } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
@@ -19,7 +19,8 @@ import type { Reader } from "../../store/transaction.ts";
 import { recordedFilter } from "./list.ts";
 
 type SearchInput = OperationInputs["data.search"];
-const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, written_seq FROM entries
+const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, written_seq, ${WRITTEN_RANDOM}
+  FROM entries
   WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`;
 type HitRow = [
   id: number,
@@ -30,6 +31,7 @@ type HitRow = [
   updatedAt: number,
   expiresAt: number | null,
   writtenSeq: number,
+  random: Uint8Array | null,
 ];
 
 /** Returns the results, each as JSON text, and the model whose vectors ranked them. */
@@ -49,11 +51,7 @@ async function look(reader: Reader, context: LookContext, input: SearchInput) {
     queryVector,
   });
   return {
-    items: await showHits(reader, context.versions, agent, hits, {
-      freshness,
-      limit: input.limit,
-      filter: entryFilter(filter ?? []),
-    }),
+    items: await showHits(reader, agent, hits, { freshness, limit: input.limit, filter: entryFilter(filter ?? []) }),
     wantsFullText,
     model: queryVector?.model ?? BUILT_IN_MODEL,
   };
@@ -61,30 +59,29 @@ async function look(reader: Reader, context: LookContext, input: SearchInput) {
 
 async function showHits(
   reader: Reader,
-  versions: Versions,
   agent: AgentState,
   hits: readonly SearchHit[],
   bounds: { freshness: Freshness; limit: number; filter: EntryFilter },
 ): Promise<string[]> {
   const named = [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, ...freshBounds(bounds.freshness)];
-  const rows = await versions.withVersions(() => reader.all<HitRow>(SHOWN, named));
-  const byId = new Map(rows.map((shown) => [shown[0][0], shown]));
+  const rows = await reader.all<HitRow>(SHOWN, named);
+  const byId = new Map(rows.map((row) => [row[0], row]));
   const shown: string[] = [];
   for (const { id, similarity } of hits) {
-    const [row, version] = byId.get(id) ?? [];
-    if (row === undefined || version === undefined || shown.length === bounds.limit) continue;
+    const row = byId.get(id);
+    if (row === undefined || shown.length === bounds.limit) continue;
     // The entry may have changed since it was indexed.
-    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, version, similarity));
+    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, similarity));
   }
   return shown;
 }
 
-function showHit({ policies }: AgentState, row: HitRow, version: string, similarity: number): string {
-  const [, key, value, metadata, createdAt, updatedAt, expiresAt] = row;
+function showHit({ policies }: AgentState, row: HitRow, similarity: number): string {
+  const [, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
   return (
     `{"key":${JSON.stringify(key)},"value":${value},"metadata":${metadata},` +
     `"similarity":${Number(similarity.toFixed(6))},"created_at":"${showTime(createdAt)}",` +
-    `"updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
+    `"updated_at":"${showTime(updatedAt)}","audit_id":"${versionOf(writtenSeq, random)}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(policies, { updatedAt, expiresAt })))}}`
   );
 }

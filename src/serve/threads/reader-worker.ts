@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { textOfItems } from "../../core/long-text.ts";
 import { ActingRights } from "../../core/rows/access/acting.ts";
-import { Versions } from "../../core/rows/log/events.ts";
 import { SearchIndexes } from "../../core/rows/search-indexes.ts";
 import { requireContinuation } from "../../core/writer/continuity.ts";
 import {
@@ -50,7 +49,7 @@ import {
   type ThreadOptions,
   type ToReader,
 } from "./messages.ts";
-import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
+import { OpenWorkspaces } from "./open-workspaces.ts";
 import { withParts } from "./parts.ts";
 import { lookOf } from "./registry.ts";
 
@@ -82,20 +81,9 @@ function openReader(workspaceId: string): Connection {
   });
 }
 
-/** A connection, and the versions of its file. */
-interface OpenReader extends Closable {
-  reader: Connection;
-  versions: Versions;
-}
-
-function openWithVersions(workspaceId: string): OpenReader {
-  const reader = openReader(workspaceId);
-  return { reader, versions: new Versions(reader), close: () => reader.close() };
-}
-
 /** For queries; each stream has its own connection. */
-const workspaces = new OpenWorkspaces<OpenReader>(
-  openWithVersions,
+const workspaces = new OpenWorkspaces(
+  openReader,
   { maxOpen: options.open.readers, idleMs: IDLE_MS },
   pathOf,
   askForDescriptors,
@@ -184,14 +172,14 @@ function withoutItems(found: unknown, isStored: boolean): LookupResult {
 
 /** Returns the problem of a right that has ended or changed since the main thread has read it. */
 const refusedRight = (workspaceId: string, principal: Principal): Promise<Problem | null> =>
-  workspaces.use(workspaceId, clock(), async ({ reader }) => new ActingRights(reader).problemOf(principal, clock()));
+  workspaces.use(workspaceId, clock(), async (reader) => new ActingRights(reader).problemOf(principal, clock()));
 
 /**
  * Returns the stored answer to a request, which makes another lookup unnecessary; null when there is none. The table
  * does not exist in a file that was not opened for writing yet.
  */
 const answeredBefore = (workspaceId: string, retry: Retry): Promise<Reply | null> =>
-  workspaces.use(workspaceId, clock(), async ({ reader }) =>
+  workspaces.use(workspaceId, clock(), async (reader) =>
     (await hasTable(reader, "answers")) ? earlierReply(reader, retry, clock()) : null,
   );
 
@@ -206,11 +194,11 @@ async function look({ workspaceId, name, input, principal }: Query): Promise<unk
   const nowMs = clock();
   const context = { workspaceId, principal, nowMs, site: options.site, indexes, queryEmbedder };
   const own = lookOf(name);
-  const read = ({ reader, versions }: OpenReader) => own(reader, { ...context, versions }, input);
+  const read = (reader: Connection) => own(reader, context, input);
   if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);
   using _ = await placeForVerification();
   await untilDescriptors(askForDescriptors);
-  const alone = openWithVersions(workspaceId);
+  const alone = openReader(workspaceId);
   try {
     return await read(alone);
   } finally {
@@ -317,5 +305,5 @@ function shutDown(): void {
 
 limitUnreleased(options.open.unreleased);
 runBehind(options.behind);
-collectWhenIdle(() => workspaces.resources().map(({ reader }) => reader));
+collectWhenIdle(() => workspaces.resources());
 post({ kind: "ready" });

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../json.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
 import { WITH_IDS_OF_AGENT } from "../entries.ts";
-import type { Versions } from "../log/events.ts";
+import { versionOf, WRITTEN_RANDOM } from "../log/events.ts";
 import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
@@ -37,10 +37,10 @@ interface Listed {
 /**
  * The most rows that are read in a step: few with values, so that large values do not exceed the limit of a page by much.
  */
-const WITH_VALUES_AT_ONCE = 16;
+const WITH_VALUES_AT_ONCE = 32;
 const WITHOUT_VALUES_AT_ONCE = 128;
 /** The rows of the first step, and the length that the values of a step should not exceed, UTF-16 units. */
-const FIRST_AT_ONCE = 2;
+const FIRST_AT_ONCE = 8;
 const CHARACTERS_AT_ONCE = 512 * 1024;
 
 /** The number of rows that the next step of a list reads. Long values make it smaller, so that each step is short. */
@@ -53,8 +53,8 @@ class StepSize {
   }
 
   /** Adapts the number to the rows of a step. Only values that had to be read, which are texts, count. */
-  follow(read: readonly (readonly [row: EntryTuple, version: string])[]): void {
-    const characters = read.reduce((sum, [[, , value]]) => sum + (typeof value === "string" ? value.length : 0), 0);
+  follow(read: readonly EntryTuple[]): void {
+    const characters = read.reduce((sum, [, , value]) => sum + (typeof value === "string" ? value.length : 0), 0);
     if (characters > CHARACTERS_AT_ONCE)
       this.rows = Math.max(1, Math.floor((this.rows * CHARACTERS_AT_ONCE) / characters));
     else if (2 * characters <= CHARACTERS_AT_ONCE) this.rows = Math.min(2 * this.rows, this.#most);
@@ -67,7 +67,7 @@ class StepSize {
 const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
 
 const columns = (includeValues: boolean): string =>
-  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq`;
+  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq, ${WRITTEN_RANDOM}`;
 
 type EntryTuple = [
   key: string,
@@ -78,15 +78,11 @@ type EntryTuple = [
   updatedAt: number,
   expiresAt: number | null,
   writtenSeq: number,
+  random: Uint8Array | null,
 ];
 
-/** The moment of a list, with the ids of events for the entries' versions. */
-export interface ShownMoment extends ListMoment {
-  versions: Versions;
-}
-
-function toListed(row: EntryTuple, includeValues: boolean, version: string): ListedEntry {
-  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq] = row;
+function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
+  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
   const isText = typeof value === "string";
   const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
   return {
@@ -98,7 +94,7 @@ function toListed(row: EntryTuple, includeValues: boolean, version: string): Lis
     updatedAt,
     expiresAt,
     writtenSeq,
-    version,
+    version: versionOf(writtenSeq, random),
   };
 }
 
@@ -118,13 +114,13 @@ export async function* listed(
   reader: Reader,
   agent: AgentState,
   wanted: WantedPage,
-  moment: ShownMoment,
+  moment: ListMoment,
 ): AsyncGenerator<Listed[]> {
   const isPlain = wanted.sort === undefined && wanted.filter === undefined && wanted.delimiter === undefined;
   yield* isPlain ? listedByKey(reader, agent, wanted, moment) : listedElsewhere(reader, agent, wanted, moment);
 }
 
-async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
+async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ListMoment) {
   const { prefix, order, limit, includeValues } = wanted;
   let after = wanted.after === null ? null : String(wanted.after[0]);
   let { offset } = wanted;
@@ -133,19 +129,18 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
     await moment.pause();
     const want = Math.min(size.rows, left);
     const range = { prefix, order, after, offset, limit: want };
-    const read = () => rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
-    const rows = await moment.versions.withVersions(read);
+    const rows = await rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
     size.follow(rows);
-    yield rows.map(([row, version]) => ({ entry: toListed(row, includeValues, version), position: [row[0]] as const }));
+    yield rows.map((row) => ({ entry: toListed(row, includeValues), position: [row[0]] as const }));
     if (rows.length < want) return;
-    after = rows.at(-1)?.[0][0] as string;
+    after = rows.at(-1)?.[0] as string;
     left -= want;
     offset = 0;
   }
 }
 
 /** Yields the entries of a page that is filtered, sorted or grouped. */
-async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
+async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ListMoment) {
   const { offset, limit, includeValues } = wanted;
   const places = await findPositions(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
   const size = new StepSize(includeValues);
@@ -163,15 +158,15 @@ async function readPlaces(
   agent: AgentState,
   places: readonly EntryPosition[],
   { includeValues, filter, ...wanted }: WantedPage,
-  { nowMs, versions }: ShownMoment,
+  { nowMs }: ListMoment,
   size: StepSize,
 ): Promise<Listed[]> {
   const shown = await visible(reader, agent, nowMs);
   const sql = `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`;
   const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound];
-  const rows = await versions.withVersions(() => reader.all<EntryTuple>(sql, named));
+  const rows = await reader.all<EntryTuple>(sql, named);
   size.follow(rows);
-  const byId = new Map(rows.map(([row, version]) => [row[1], toListed(row, includeValues, version)]));
+  const byId = new Map(rows.map((row) => [row[1], toListed(row, includeValues)]));
   const { order } = orderBy(wanted);
   const matches = filter === undefined ? () => true : entryFilter(filter).matches;
   return places.map(({ id, position }) => {

@@ -6,7 +6,7 @@ import type { StoredEvent } from "../../../log/rows.ts";
 import type { TimeWindow } from "../../../operation-facts.ts";
 import { ERASING } from "../../../operations.ts";
 import { pageOf } from "../../../store/packed.ts";
-import { after, type MaybePromise, type Reader, type Row } from "../../../store/transaction.ts";
+import { after, type MaybePromise, type Reader } from "../../../store/transaction.ts";
 import { type SqlValue, sqlTexts } from "../../../store/values.ts";
 import { eventsIn, type FileEvent, packedEvent } from "./stored-events.ts";
 
@@ -132,78 +132,15 @@ export async function erasuresOf(
   );
 }
 
-/** The number of remembered ids. */
-const REMEMBERED = 2_048;
+/** SQL: the random bytes in the id of the event that wrote an entry, for {@link versionOf}. */
+export const WRITTEN_RANDOM = "(SELECT random FROM events WHERE seq = written_seq)";
 
 /**
- * A cache of the ids of recently used events, by position. A workspace's writer clears the cache whenever the file may
- * differ from memory. A reader sees only committed events, so its cache stays valid while the file is open.
+ * Returns the version of an entry: the id of the event that wrote it.
+ * @param random {@link WRITTEN_RANDOM}
+ * @throws when the event is missing
  */
-export class Versions {
-  /** The position of the event whose id is at the same index of `#ids`. Empty until the first use. */
-  #seqs: number[] = [];
-  #ids: string[] = [];
-
-  constructor(private readonly reader: Reader) {}
-
-  /** Returns the id of the event at a position. @throws when there is no such event, or it was pruned */
-  of(seq: number): MaybePromise<string> {
-    const known = this.#known(seq);
-    if (known !== undefined) return known;
-    const found = this.reader.value<Uint8Array>("SELECT random FROM events WHERE seq = ?", [seq]);
-    return after(found, (random) => this.#remember(seq, stated(random && eventId(seq, random))));
-  }
-
-  /** Returns the ids of the events at some positions; undefined for an event that was pruned meanwhile. */
-  #ofAll(seqs: readonly number[]): MaybePromise<(string | undefined)[]> {
-    const unknown = seqs.filter((seq) => this.#known(seq) === undefined);
-    if (unknown.length === 0) return seqs.map((seq) => this.#known(seq));
-    const sql = "SELECT seq, random FROM events WHERE seq IN (SELECT value FROM json_each(?))";
-    return after(this.reader.all<[seq: number, random: Uint8Array]>(sql, [JSON.stringify(unknown)]), (rows) => {
-      const found = new Map(rows.map(([seq, random]) => [seq, eventId(seq, random)]));
-      // Known ids are read before the new ones, which may overwrite their places.
-      const ids = seqs.map((seq) => found.get(seq) ?? this.#known(seq));
-      for (const [seq, id] of found) this.#remember(seq, id);
-      return ids;
-    });
-  }
-
-  #known(seq: number): string | undefined {
-    const at = seq % REMEMBERED;
-    return this.#seqs[at] === seq ? this.#ids[at] : undefined;
-  }
-
-  #remember(seq: number, version: string): string {
-    if (this.#seqs.length === 0) {
-      this.#seqs = new Array<number>(REMEMBERED).fill(NONE);
-      this.#ids = new Array<string>(REMEMBERED).fill("");
-    }
-    this.#seqs[seq % REMEMBERED] = seq;
-    this.#ids[seq % REMEMBERED] = version;
-    return version;
-  }
-
-  /**
-   * Reads rows whose last column is `written_seq`, and returns each with the id of that event. On a reader thread, an
-   * entry may be rewritten and its event pruned between the two statements; the rows are then read once more.
-   * @throws when an event is missing
-   */
-  async withVersions<R extends Row>(read: () => MaybePromise<R[]>): Promise<(readonly [row: R, version: string])[]> {
-    for (let isAgain = false; ; isAgain = true) {
-      const rows = await read();
-      const ids = await this.#ofAll(rows.map((row) => row.at(-1) as number));
-      if (isAgain || !ids.includes(undefined)) return rows.map((row, at) => [row, stated(ids[at])]);
-    }
-  }
-
-  forget(): void {
-    this.#seqs = [];
-    this.#ids = [];
-  }
-}
-
-/** Returns the version of an entry. @throws when its event is missing */
-function stated(version: string | null | undefined): string {
-  if (version == null) throw new Error("an entry names an event that is not there");
-  return version;
+export function versionOf(writtenSeq: number, random: Uint8Array | null): string {
+  if (random === null) throw new Error("an entry names an event that is not there");
+  return eventId(writtenSeq, random);
 }

@@ -5,7 +5,7 @@
 import { eventId, FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../../ids.ts";
 import { AUDIT_FORMAT, type AuditEventBody, isInForm, textOf } from "../../../log/event.ts";
 import type { StoredEvent } from "../../../log/rows.ts";
-import { PackedRows, packed } from "../../../store/packed.ts";
+import { type ColumnType, PackedRows, packed, typesOf } from "../../../store/packed.ts";
 
 /** An event in the file. */
 export interface FileEvent extends StoredEvent {
@@ -20,25 +20,24 @@ export interface FileEvent extends StoredEvent {
   typed: boolean;
 }
 
-/** The columns that events are read from, in the order of the constants below. */
-const COLUMNS = [
-  ...["seq", "actor", "agent_id", "agent_seq", "blocked_by", "config_version", "details_commitment", "random"],
-  ...["operation", "previous_hash", "result", "time", "hash", "details", "details_salt"],
-];
-const [SEQ, ACTOR, AGENT_ID, AGENT_SEQ, BLOCKED_BY, CONFIG_VERSION, COMMITMENT, RANDOM] = [
-  0, 1, 2, 3, 4, 5, 6, 7,
-] as const;
-const [OPERATION, PREVIOUS, RESULT, TIME, HASH, DETAILS, SALT, WORKSPACE, PLACE] = [
-  8, 9, 10, 11, 12, 13, 14, 15, 16,
-] as const;
+/** The columns that events are read from, with their types, in the order of the constants below. */
+const COLUMNS: Readonly<Record<string, ColumnType>> = {
+  ...{ seq: "integer", actor: "text", agent_id: "text?", agent_seq: "integer", blocked_by: "text?" },
+  ...{ config_version: "integer?", details_commitment: "blob", random: "blob", operation: "text" },
+  ...{ previous_hash: "blob", result: "text", time: "integer", hash: "blob", details: "text?", details_salt: "blob?" },
+};
+const [SEQ, ACTOR, AGENT_ID, AGENT_SEQ, BLOCKED_BY, CONFIG_VERSION] = [0, 1, 2, 3, 4, 5] as const;
+const [COMMITMENT, RANDOM, OPERATION, PREVIOUS, RESULT, TIME] = [6, 7, 8, 9, 10, 11] as const;
+const [HASH, DETAILS, SALT, WORKSPACE, PLACE] = [12, 13, 14, 15, 16] as const;
 const COUNT = 17;
+const TYPES = typesOf(Object.values(COLUMNS));
 
 /**
  * SQL: an event as one value, for `pageOf` and {@link eventsIn}.
  * @param place the number by which the query orders its events
  */
 export const packedEvent = (table = "events", place = "0"): string =>
-  packed([...COLUMNS.map((column) => `${table}.${column}`), "(SELECT workspace_id FROM head)", place]);
+  packed([...Object.keys(COLUMNS).map((column) => `${table}.${column}`), "(SELECT workspace_id FROM head)", place]);
 
 /** Returns the events of a page; null is an empty one. */
 export function eventsIn(page: Buffer | null | undefined): FileEvent[] {
@@ -57,27 +56,13 @@ function eventOf(rows: PackedRows): FileEvent {
     canonical,
     seq: rows.integer(SEQ) as number,
     place: rows.integer(PLACE) ?? 0,
-    typed: isTyped(rows),
+    typed: rows.areOf(TYPES),
     hash: rows.hex(HASH),
     // Bytes that are not UTF-8 do not match the commitment, which is then reported.
     details: rows.isNull(DETAILS) ? null : (rows.text(DETAILS) ?? rows.latin1(DETAILS)),
     salt: rows.isNull(SALT) ? null : rows.hex(SALT),
   };
 }
-
-/** Whether every column has its declared type. */
-const isTyped = (rows: PackedRows): boolean =>
-  TEXTS.every((index) => rows.isText(index)) &&
-  INTEGERS.every((index) => rows.integer(index) !== null) &&
-  BLOBS.every((index) => rows.isBlob(index)) &&
-  OPTIONAL_TEXTS.every((index) => rows.isText(index) || rows.isNull(index)) &&
-  (rows.isNull(CONFIG_VERSION) || rows.integer(CONFIG_VERSION) !== null) &&
-  (rows.isNull(SALT) || rows.isBlob(SALT));
-
-const TEXTS = [ACTOR, OPERATION, RESULT];
-const INTEGERS = [SEQ, AGENT_SEQ, TIME];
-const BLOBS = [COMMITMENT, RANDOM, PREVIOUS, HASH];
-const OPTIONAL_TEXTS = [AGENT_ID, BLOCKED_BY, DETAILS];
 
 /** Returns the members of an event. Columns of other types have texts that no member has. */
 function membersIn(rows: PackedRows): AuditEventBody {
