@@ -174,7 +174,7 @@ const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= age
 
 /** A new content in place of one that no checkpoint sees and that is not gone. */
 const overwrite = (change: string, condition: string) => `UPDATE entries
-  SET value = ?1, metadata = ?2, salt = ?3, written_seq = ?4, live_from = ?4, updated_at = ?5${change}
+  SET value = ?1, metadata = ?2, salt = unhex(?3), written_seq = ?4, live_from = ?4, updated_at = ?5${change}
   WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND live_from > ?8 AND updated_at >= ?9 AND ${condition}`;
 
 /** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
@@ -194,7 +194,7 @@ export function putEntry(
   const written = [
     value,
     metadata,
-    Buffer.from(salt, "hex"),
+    salt,
     seq,
     nowMs,
     agent.firstSeq,
@@ -242,7 +242,7 @@ async function replaceLive(tx: Transaction, agent: AgentState, content: NewConte
 
 const INSERT_LIVE = `INSERT INTO entries
     (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9, ?10)
+  VALUES (?1, ?2, ?3, ?4, unhex(?5), ?6, ?7, ?6, ?8, ?9, ?10)
   ON CONFLICT (agent, key) WHERE live_to IS NULL DO NOTHING`;
 
 /** Inserts a content as the present one, unless the key has one. Returns how many rows it inserted. */
@@ -258,7 +258,7 @@ function insertLive(
     key,
     value,
     metadata,
-    Buffer.from(salt, "hex"),
+    salt,
     seq,
     createdSeq,
     createdAt,
