@@ -26,6 +26,7 @@ import { withFile } from "../store/sync.ts";
 import { OBSTACLES, type ProblemCode } from "./codes.ts";
 import type { Obstacle, SourceResult } from "./report.ts";
 import type { ReportedProblem } from "./report-schema.ts";
+import { NO_NUMBER } from "./rows/numbers.ts";
 import { checkFile, NOT_ITS_ROWS } from "./rows/schema.ts";
 import { type DatabaseRequest, verifyDatabaseFile } from "./sources.ts";
 
@@ -42,9 +43,12 @@ const OF_SEVERAL_ROWS: ReadonlySet<string> = new Set<ProblemCode>([
 /** A database and its log, in a private directory of this process. */
 type Copy = Pick<DatabaseRequest, "path" | "encryptionKey">;
 
+const isOfSeveralRows = ({ code, message }: ReportedProblem): boolean =>
+  OF_SEVERAL_ROWS.has(code) && !message.endsWith(NO_NUMBER);
+
 /** Returns the obstacle for a copy whose problems can be explained by different moments; null for any other. */
 export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): Promise<Obstacle | null> {
-  if (verdict !== "tampered" || !report.problems.every(({ code }) => OF_SEVERAL_ROWS.has(code))) return null;
+  if (verdict !== "tampered" || !report.problems.every(isOfSeveralRows)) return null;
   const ends = commitEnds(`${copy.path}-wal`);
   if (ends === null) return null;
   using states = new States(copy, ends);

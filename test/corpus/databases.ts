@@ -158,6 +158,10 @@ const added = (): Change[] =>
     });
     return [
       one("events", `${doubled(number, { random: OTHER_RANDOM })} WHERE seq = 0`),
+      {
+        ...{ kind: "moved out of range", to: `events row ${number}`, exit: 1 },
+        sql: [[`UPDATE events SET seq = ${number} WHERE seq = (SELECT max(seq) FROM events)`]],
+      },
       one("agents", `INSERT INTO agents (first_seq, agent_id) VALUES (${number}, 'nobody')`),
       one("seals", `UPDATE seals SET id = ${number} WHERE id = (SELECT min(id) FROM seals)`),
     ];

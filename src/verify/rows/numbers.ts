@@ -15,12 +15,15 @@ const NUMBERS = [
   ["seals", "id", Number.MIN_SAFE_INTEGER],
 ] as const;
 
+/** The end of the message of {@link numberProblem}. */
+export const NO_NUMBER = "a row has a number that no row of a log can have; nothing more was looked at";
+
 /** Returns the problem of the first table with a row whose number is too large or too small; null for none. */
 export async function numberProblem(reader: Reader): Promise<Problem | null> {
   for (const [table, column, least] of NUMBERS) {
     const outside = `${column} > ${Number.MAX_SAFE_INTEGER} OR ${column} < ${least}`;
     if ((await reader.get(`SELECT 1 FROM ${table} WHERE ${outside} LIMIT 1`)) === undefined) continue;
-    const message = `${table}: a row has a number that no row of a log can have; nothing more was looked at`;
+    const message = `${table}: ${NO_NUMBER}`;
     return { code: "row_mismatch", seq: null, id: null, message, row: allOf(table) };
   }
   return null;
