@@ -3,9 +3,10 @@
  * events. Shared by the daemon and `governd verify`.
  *
  * It detects any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`, `seals`,
- * `seal_keys`, `entries` and the tables of `log/row-effects.ts` (except `entries.id` and `seals.id`, which have no meaning), and any row that was added,
- * removed, exchanged or given to another agent. Without a seal it cannot detect a log that was truncated or rewritten
- * together with everything stored beside it.
+ * `seal_keys`, `entries` and the tables of `log/row-effects.ts`, and any row that was added, removed, exchanged or given to
+ * another agent. What has no meaning is left out: `entries.id`, `seals.id`, and `events.entries` beside any but the newest
+ * event of a chain. Without a seal it cannot detect a log that was truncated or rewritten together with everything stored
+ * beside it.
  */
 
 import { prunedBefore } from "../core/rows/log/pruning.ts";

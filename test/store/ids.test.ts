@@ -1,7 +1,7 @@
 /** Identifiers: well formed, unique, and in the order in which they were made. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { IdSource, isId, positionOf, RandomPool } from "../../src/ids.ts";
+import { eventId, IdSource, isId, positionOf, RandomPool, randomOf } from "../../src/ids.ts";
 
 const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 const MAX_MS = 2 ** 48 - 2 ** 20;
@@ -36,6 +36,8 @@ test("the id of an event has its position, and 64 random bits", () => {
       const value = [...id.slice(4)].reduce((sum, letter) => 32n * sum + BigInt(LETTERS.indexOf(letter)), 0n);
       expect(value.toString(16)).toBe(((BigInt(seq) << 64n) | BigInt(`0x${Buffer.from(random).toHex()}`)).toString(16));
       expect(positionOf(id)).toBe(seq);
+      expect(randomOf(id)).toEqual(random);
+      expect(eventId(seq, random)).toBe(id);
     }),
   );
   for (const text of [

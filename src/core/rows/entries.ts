@@ -191,17 +191,7 @@ export function putEntry(
   const { seq, nowMs } = moment;
   const { key, value, metadata, salt, expiresAtMs } = content;
   const { cutoffMs } = freshAt(agent.policies, nowMs);
-  const written = [
-    value,
-    metadata,
-    salt,
-    seq,
-    nowMs,
-    agent.firstSeq,
-    key,
-    agent.newestCheckpoint,
-    cutoffMs,
-  ];
+  const written = [value, metadata, salt, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
   const changed =
     expiresAtMs === null
       ? tx.change(OVERWRITE_LASTING, written)
@@ -253,18 +243,7 @@ function insertLive(
   { createdSeq, createdAt }: { createdSeq: number; createdAt: number },
   { seq, nowMs }: Moment,
 ): MaybePromise<number> {
-  const row = [
-    firstSeq,
-    key,
-    value,
-    metadata,
-    salt,
-    seq,
-    createdSeq,
-    createdAt,
-    nowMs,
-    expiresAtMs,
-  ];
+  const row = [firstSeq, key, value, metadata, salt, seq, createdSeq, createdAt, nowMs, expiresAtMs];
   return tx.change(INSERT_LIVE, row);
 }
 

@@ -93,9 +93,10 @@ async function countAllowed(reader: Reader, window: ActivityWindow) {
     if (from === end) continue;
     const rows = await reader.all<[number, number]>(
       `SELECT ${intervalIn(window)}, count(*) FROM events
-       WHERE agent_id = ? AND agent_seq > ? AND operation IN (${sqlNames("put")}) AND result = 'allowed' AND time < ?
+       WHERE agent_id = ? AND agent_seq > ? AND operation IN (${sqlNames("put")}) AND result = 'allowed'
+         AND time >= ? AND time < ?
        GROUP BY 1`,
-      [agentId, from, window.endMs],
+      [agentId, from, window.startMs, window.endMs],
     );
     for (const [at, count] of rows) counts.set(at, (counts.get(at) ?? 0) + count);
   }
