@@ -27,3 +27,6 @@ export const percentile = (sorted: readonly number[], part: number): number =>
 
 /** Reports whether `--name` is on the command line. */
 export const flag = (name: string): boolean => process.argv.includes(`--${name}`);
+
+/** Returns how a row names the clients that loaded a server. */
+export const clientsOf = (amount: number): string => (amount === 1 ? "1 client" : `${amount} clients`);

@@ -15,7 +15,7 @@ import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
 import manifest from "../package.json" with { type: "json" };
-import { CLIENTS, measureBatches } from "./batches.ts";
+import { measureBatches } from "./batches.ts";
 import { prepareAgents, startDaemon } from "./daemon.ts";
 import { flag, option, text } from "./figures.ts";
 import { measureDisturbance } from "./neighbours.ts";
@@ -65,10 +65,7 @@ const SIZES = [
 /** What is measured. The figures of a part that fails half way are kept. */
 const PARTS: Record<string, { title: string; measure(section: Section): Promise<void> }> = {
   writes: { title: WRITES, measure: (section) => measureWrites(section, BINARY, rounds, seconds) },
-  batches: {
-    title: `Batches, ${CLIENTS} clients`,
-    measure: (section) => measureBatches(section, BINARY, rounds, seconds),
-  },
+  batches: { title: "Batches", measure: (section) => measureBatches(section, BINARY, rounds, seconds) },
   scale: {
     title: "Operations by the size of the log",
     measure: (section) => measureScales(section, BINARY, SIZES, rounds, seconds),

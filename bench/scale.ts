@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Daemon, startDaemon, succeed } from "./daemon.ts";
-import { median, whole } from "./figures.ts";
+import { clientsOf, median, whole } from "./figures.ts";
 import { attempt, note, type Section } from "./results.ts";
 import { KEYS, makeSampleLog } from "./sample-log.ts";
 import { type LoadOptions, load } from "./wrk.ts";
@@ -11,6 +11,7 @@ import { type LoadOptions, load } from "./wrk.ts";
 const AGENT = "bench-0";
 const CHECKPOINTS = 20;
 const PAGE = 100;
+const CLIENTS = [1, 64];
 
 /** A daemon that starts with a log of this many events. */
 interface Scaled {
@@ -136,17 +137,21 @@ export async function measureScales(
     });
   }
   for (const [name, script, parametersOf] of LOADS) {
-    await attempt(section, name, async () => {
-      const parameters = new Map<Scaled, Parameters>();
-      for (const scaled of all) parameters.set(scaled, await parametersOf(scaled));
-      for (let round = 0; round < rounds; round++) {
-        const turns = round % 2 === 0 ? all : [...all].reverse();
-        for (const one of turns) await measureLoad(section, [name, script], one, { seconds, ...parameters.get(one) });
-      }
-    });
+    for (const clients of CLIENTS) {
+      const title = `${name}, ${clientsOf(clients)}`;
+      await attempt(section, title, async () => {
+        const parameters = new Map<Scaled, Parameters>();
+        for (const scaled of all) parameters.set(scaled, await parametersOf(scaled));
+        for (let round = 0; round < rounds; round++) {
+          const turns = round % 2 === 0 ? all : [...all].reverse();
+          for (const one of turns)
+            await measureLoad(section, [title, script], one, { seconds, clients, ...parameters.get(one) });
+        }
+      });
+    }
   }
   section.notes.push(
-    "Sizes are those at the start: most requests are themselves recorded. Loads come from 64 clients. Where there is a number of events, `per second` counts events.",
+    "Sizes are those at the start: most requests are themselves recorded. Where there is a number of events, `per second` counts events.",
   );
   // The sizes of a case follow each other. A stable sort keeps the order of the cases and of the sizes.
   const cases = [...new Set(section.rows.map((row) => row.case))];

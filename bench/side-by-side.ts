@@ -1,4 +1,5 @@
 /** Measures writes of the same payload to each peer, in turns. */
+import { clientsOf } from "./figures.ts";
 import { startElysia } from "./peers/elysia.ts";
 import { startGovernd } from "./peers/governd.ts";
 import { type Peer, Unavailable } from "./peers/peer.ts";
@@ -52,8 +53,7 @@ async function measure(section: Section, peer: Peer, clients: number, seconds: n
   const { requests, requestsPerSecond, failed, p50Ms, p99Ms, p999Ms } = await peer.write(clients, seconds);
   if (failed > 0) throw new Error(`${peer.name}: ${failed} writes failed at ${clients} clients`);
   const cpuUs = ((peer.cpuSeconds() - before) / requests) * 1_000_000;
-  const name = clients === 1 ? "1 client" : `${clients} clients`;
-  note(section, name, peer.name, { perSecond: requestsPerSecond, p50Ms, p99Ms, p999Ms, cpuUs });
+  note(section, clientsOf(clients), peer.name, { perSecond: requestsPerSecond, p50Ms, p99Ms, p999Ms, cpuUs });
 }
 
 /** Returns the charts of a section of writes. */
