@@ -2550,9 +2550,7 @@ class Agent:
     def take(self, effect):
         """Takes the next effect; returns the position that a restore brings back, and False when it changes no entry."""
         said, kind = effect.said, effect.kind
-        if kind == "config":
-            self.made += 1
-        elif kind == "checkpoint":
+        if kind == "checkpoint":
             self.add_checkpoint(said and said["checkpoint_id"], effect.seq)
         elif kind == "remove":
             self.left -= 1
@@ -2576,7 +2574,6 @@ class Agent:
                     position, self.open = None, True
             self.restored += said["entries_restored"] if said else 0
             self.add_checkpoint(said and said["safety_checkpoint_id"], effect.seq - 1)
-            self.made += said is not None and "config_version" in said
             return position
         return False
 
@@ -3062,12 +3059,12 @@ def check_wholes(db, log, history, agents, tables):
                 agent.ended = max(agent.ended, effect.time)
     for agent in by_name.values():
         agent.positions = [row["as_of_seq"] for row in agent.checkpoints]
+    count_configs(history, by_name)
+    # Only now, since what was expired follows from the retention of each version.
     left, newest = replay(log, history, by_name)
     for agent in agents.values():
-        stored = len(agent.configs)
-        if not agent.uncertain or stored < agent.made:
-            code = "content_missing" if stored < agent.made else "content_orphan"
-            require(stored == agent.made, code, f"{stored} config versions are stored where the log leaves {agent.made}")
+        more = len(agent.configs) != agent.made and not agent.uncertain
+        require(not more, "content_orphan", f"{len(agent.configs)} config versions are stored where the log leaves {agent.made}")
     require_owners("configs", agents, tables)
     for agent in agents.values():
         stored = len(agent.checkpoints)
@@ -3087,6 +3084,16 @@ def check_wholes(db, log, history, agents, tables):
         live = sum(row["live_to"] is None for row in agents[first].entries)
         good = type(count) is int and count == live
         require(good, "row_mismatch", "an agent's newest event states another number of entries than the agent has", first)
+
+
+def count_configs(history, agents):
+    """Every version of a config is kept, also when the log was pruned."""
+    for effect in history.values():
+        if effect.kind == "config" or (effect.kind == "restore" and "config_version" in (effect.said or {})):
+            agents[effect.agent].made += 1
+    for agent in agents.values():
+        stored, made = len(agent.configs), agent.made
+        require(stored >= made, "content_missing", f"{stored} config versions are stored where the log leaves {made}")
 
 
 def require_owners(table, agents, tables):
@@ -3147,8 +3154,6 @@ def replay(log, history, agents):
     begin_with_kept(log, history, agents, states, left)
     for effect in (effect for effect in history.values() if effect.kind or effect.sought):
         if effect.seq <= start:
-            # Every version of the config is stored, so the events of all are there.
-            agents[effect.agent].made += effect.kind == "config" or "config_version" in (effect.said or {})
             continue
         agent = agents[effect.agent]
         present, past = states.setdefault(effect.agent, ({}, {}))

@@ -274,6 +274,18 @@ test.skipIf(!HAS_PYTHON)("an entry that was put back is stale also when the late
   expect(await expectSameCodes(path)).toEqual(["content_stale"]);
 });
 
+test.skipIf(!HAS_PYTHON)("a config that is missing is the problem, not what expired under it", async () => {
+  const path = join(directory, `${files++}.db`);
+  const driver = await Driver.create(path);
+  await driver.perform("config.update", { agentId: "a", config: { policies: { retention_days: 1 } } });
+  await driver.write("a", "k", "x");
+  driver.passDays(2);
+  await driver.perform("data.read", { agentId: "a", key: "k" });
+  driver.connection.run("DELETE FROM configs", []);
+  driver.close();
+  expect(await expectSameCodes(path)).toEqual(["content_missing"]);
+});
+
 /** Expects that both programs name the same problems of a workspace. Returns their codes. */
 async function expectSameCodes(path: string): Promise<string[]> {
   const { report } = await verifyDatabaseFile({ path, immutable: false }, { path });

@@ -1,7 +1,7 @@
 /** Compares the stored entries of one agent with the log. */
 import { isJson } from "../../log/json-scan.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type AgentName, allOf, type ProblemRow, type Report } from "../problems.ts";
+import { type AgentName, allOf, type Finding, type ProblemRow, type Report } from "../problems.ts";
 import { Visibility } from "./checkpoints.ts";
 import { digestOf, entryProblem, namedBy, type StoredRow, type StoredVersion, withEvents } from "./entry.ts";
 import { pagesOfEnded, readNamedEvents, type StoredEntry } from "./entry-pages.ts";
@@ -24,6 +24,8 @@ interface OpenEntry {
   row: StoredRow;
   /** Whether a checkpoint sees it. */
   seen: boolean;
+  /** That the log holds a later row of its key; null when it does not. */
+  stale: Finding | null;
 }
 
 /**
@@ -63,14 +65,14 @@ export class EntryCheck {
     const { live_from: liveFrom, live_to: liveTo } = row;
     const seen = this.#visibility?.add(liveFrom, liveTo, row.updated_at, row.expires_at ?? NEVER) ?? false;
     if (liveTo === null && this.#isProved(row)) return null;
-    this.#facts.census.add(this.agent, row, this.report);
-    return { check: this, row, seen };
+    return { check: this, row, seen, stale: this.#facts.census.add(this.agent.agentId, row) };
   }
 
-  /** Compares an entry with the events that it names. @param seen whether a checkpoint sees it */
-  compare(version: StoredVersion, seen: boolean): void {
+  /** Compares an entry with the events that it names. */
+  compare(version: StoredVersion, { seen, stale }: OpenEntry): void {
     const { written_seq: writtenSeq } = version;
-    const problem = entryProblem(version, this.agent.agentId);
+    // That it is older than another one says least: it may be a row that no event made.
+    const problem = entryProblem(version, this.agent.agentId) ?? stale;
     if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
     if (!seen && version.live_to !== null) {
       const row = { ...rowOf(version), whole: true };
@@ -118,7 +120,7 @@ export async function takeEntries(
     if (taken !== null) open.push(taken);
   }
   const named = await readNamedEvents(reader, [...new Set(open.flatMap(({ row }) => namedBy(row)))]);
-  for (const { check, row, seen } of open) check.compare(withEvents(row, named), seen);
+  for (const entry of open) entry.check.compare(withEvents(entry.row, named), entry);
 }
 
 /** Returns how reports name a stored entry. An erased key is left out. */

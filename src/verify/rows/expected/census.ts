@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../json.ts";
 import { EventFormatError } from "../../../log/event.ts";
 import { bodyOf } from "../../../log/present.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
-import { type AgentName, allOf, type Report } from "../../problems.ts";
+import { allOf, type Finding } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
 import type { Histories, PrefixChange } from "./history.ts";
 import { partOf, Replay } from "./replay.ts";
@@ -29,23 +29,19 @@ export class Census {
     this.replay = new Replay(histories, maxKeys);
   }
 
-  /** Adds a stored row, after the log was read. */
-  add(agent: AgentName, row: StoredLife, report: Report): void {
+  /** Adds a stored row, after the log was read. Returns a problem when the log holds a later one of its key. */
+  add(agentId: string | null, row: StoredLife): Finding | null {
     const { replay } = this;
-    const known = row.live_to === null && !replay.overflowed;
-    const present = known ? replay.presentOf(agent.agentId, row.key) : null;
-    if (present !== null && present > row.live_from) {
-      report("content_stale", row.written_seq, `a stored entry is older than what event ${present} wrote`, {
-        table: "entries",
-        key: row.key,
-        names: [row.written_seq],
-      });
+    const name = nameOfRow(this.histories.of(agentId), row);
+    if (name !== null) {
+      const none = () => Array.from({ length: replay.parts }, () => new MultisetPrint());
+      const sums = this.#stored.getOrInsertComputed(agentId, none);
+      sums[partOf(row.key, replay.parts)]?.add(name);
     }
-    const name = nameOfRow(this.histories.of(agent.agentId), row);
-    if (name === null) return;
-    const none = () => Array.from({ length: replay.parts }, () => new MultisetPrint());
-    const sums = this.#stored.getOrInsertComputed(agent.agentId, none);
-    sums[partOf(row.key, replay.parts)]?.add(name);
+    const known = row.live_to === null && !replay.overflowed;
+    const present = known ? replay.presentOf(agentId, row.key) : null;
+    if (present === null || present <= row.live_from) return null;
+    return { code: "content_stale", message: `a stored entry is older than what event ${present} wrote` };
   }
 
   /** Compares the sums; to be called after the last row. @param again reads the log again, without verifying it */
