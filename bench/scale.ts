@@ -142,11 +142,9 @@ export async function measureScales(
       await attempt(section, title, async () => {
         const parameters = new Map<Scaled, Parameters>();
         for (const scaled of all) parameters.set(scaled, await parametersOf(scaled));
-        for (let round = 0; round < rounds; round++) {
-          const turns = round % 2 === 0 ? all : [...all].reverse();
-          for (const one of turns)
-            await measureLoad(section, [title, script], one, { seconds, clients, ...parameters.get(one) });
-        }
+        await inTurns(all, rounds, (one) =>
+          measureLoad(section, [title, script], one, { seconds, clients, ...parameters.get(one) }),
+        );
       });
     }
   }
@@ -156,6 +154,13 @@ export async function measureScales(
   // The sizes of a case follow each other. A stable sort keeps the order of the cases and of the sizes.
   const cases = [...new Set(section.rows.map((row) => row.case))];
   section.rows.sort((a, b) => cases.indexOf(a.case) - cases.indexOf(b.case));
+}
+
+/** Measures each once in every round; every second round begins with the last. */
+async function inTurns(all: readonly Scaled[], rounds: number, measure: (one: Scaled) => Promise<void>) {
+  for (let round = 0; round < rounds; round++) {
+    for (const one of round % 2 === 0 ? all : [...all].reverse()) await measure(one);
+  }
 }
 
 async function measureLoad(

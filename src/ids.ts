@@ -91,7 +91,7 @@ function base32(bytes: Uint8Array): string {
   return characters.toString("latin1", 0, length);
 }
 
-const EVENT_RANDOM_BYTES = 8;
+export const EVENT_RANDOM_BYTES = 8;
 
 /** Creates identifiers from a clock and a source of random bytes. */
 export class IdSource {

@@ -3083,7 +3083,7 @@ def check_wholes(db, log, history, agents, tables):
     for first, count in db.execute(f"SELECT first_seq, ({newest}) FROM agents").fetchall():
         live = sum(row["live_to"] is None for row in agents[first].entries)
         good = type(count) is int and count == live
-        require(good, "row_mismatch", "an agent's newest event states another number of entries than the agent has", first)
+        require(good, "row_mismatch", "the row of an agent's newest event has another number of entries than the agent", first)
 
 
 def count_configs(history, agents):

@@ -25,10 +25,7 @@ const OPTIONAL = 0x80;
 export const typesOf = (types: readonly ColumnType[]): Uint8Array =>
   Uint8Array.from(types, (type) => type.charCodeAt(0) | (type.endsWith("?") ? OPTIONAL : 0));
 
-/**
- * SQL: the values of columns as one text, since the driver's cost is per value: the type and the length of each, and
- * then all of them. Any value can be in it.
- */
+/** SQL: the values of columns as one text, which may hold any value. */
 export const packed = (columns: readonly string[]): string =>
   `concat(${[...columns.map((column) => `typeof(${column}), octet_length(${column}), ' '`), ...columns].join(", ")})`;
 

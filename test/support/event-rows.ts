@@ -1,5 +1,5 @@
 /** Reads the events of a file as it stores them, and changes them as somebody with the disk would. */
-import { eventsIn, type FileEvent, packedEvent } from "../../src/core/rows/log/stored-events.ts";
+import { type FileEvent, packedEvent, unpackedEvents } from "../../src/core/rows/log/stored-events.ts";
 import { eventId, randomOf } from "../../src/ids.ts";
 import { type AuditEventBody, canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
@@ -27,7 +27,7 @@ export const storedEvents = (
   connection: Connection,
   rest = "ORDER BY seq",
   bound: readonly SqlValue[] = [],
-): FileEvent[] => eventsIn(connection.value<Buffer | null>(pageOf(packedEvent(), `FROM events ${rest}`), bound));
+): FileEvent[] => unpackedEvents(connection.value<Buffer | null>(pageOf(packedEvent(), `FROM events ${rest}`), bound));
 
 /** Returns the members of the event at a position. */
 export const memberOf = (connection: Connection, seq: number): AuditEventBody =>

@@ -1,5 +1,4 @@
 /** `governd workspace create`, `governd workspace list` and `governd workspace delete`. */
-
 import type { Command } from "commander";
 import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { lockDataDirectory } from "../../core/datadir/lock.ts";

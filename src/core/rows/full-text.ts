@@ -3,15 +3,13 @@
  * bounded size, each in its own transaction between operations, so writes do not pay for it, and a crash loses nothing.
  * Agents without an index cost nothing.
  */
-
 import schema from "../../../sql/workspace/derived/full-text.sql" with { type: "text" };
 import { documentStems } from "../../search/index/full-text.ts";
 import { TOKENS_VERSION } from "../../search/words/tokenize.ts";
 import type { Connection } from "../../store/connection.ts";
 import { hasTable, type Reader, type Transaction } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
-import type { AgentState } from "./agents.ts";
-import { WITH_HEADS } from "./agents.ts";
+import { type AgentState, WITH_HEADS } from "./agents.ts";
 import { readVersion } from "./entries.ts";
 import { changesAfter, type EntryChange } from "./entry-changes.ts";
 

@@ -1,5 +1,5 @@
 /** Appends an event: makes its canonical bytes and salted details. */
-import { type RandomPool, randomOf } from "../../ids.ts";
+import { EVENT_RANDOM_BYTES, type RandomPool, randomOf } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, formProblem } from "../../log/event.ts";
 import { eventHash, SALT_BYTES, saltedDigest } from "../../log/hash.ts";
@@ -10,15 +10,24 @@ import type { MaybePromise, Transaction } from "../../store/transaction.ts";
 import type { AgentState } from "../rows/agents.ts";
 import { showVersion } from "../rows/configs.ts";
 
+/** Where columns of bytes begin in the last parameter of {@link INSERT}. The random bytes of the id come first. */
+const PREVIOUS_AT = EVENT_RANDOM_BYTES;
+const COMMITMENT_AT = PREVIOUS_AT + HASH_BYTES;
+const HASH_AT = COMMITMENT_AT + HASH_BYTES;
+const SALT_AT = HASH_AT + HASH_BYTES;
+
+/** SQL: a column of bytes. */
+const part = (at: number, length: number): string => `substr(?12, ${at + 1}, ${length})`;
+
 /** Its last parameter has all columns of bytes, since each parameter of bytes costs as much as the rest of the row. */
 const INSERT = `INSERT INTO events (seq, agent_id, agent_seq, operation, result, blocked_by, actor, config_version, time,
     entries, details, random, previous_hash, details_commitment, hash, details_salt)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, substr(?12, 1, 8), substr(?12, 9, 32), substr(?12, 41, 32),
-    substr(?12, 73, 32), substr(?12, 105, 16))`;
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${part(0, EVENT_RANDOM_BYTES)},
+    ${part(PREVIOUS_AT, HASH_BYTES)}, ${part(COMMITMENT_AT, HASH_BYTES)}, ${part(HASH_AT, HASH_BYTES)},
+    ${part(SALT_AT, SALT_BYTES)})`;
 
 /** The last parameter of {@link INSERT}. The driver copies it when it binds it. */
-const bytes = Buffer.allocUnsafeSlow(8 + 3 * HASH_BYTES + SALT_BYTES);
-const [PREVIOUS_AT, COMMITMENT_AT, HASH_AT, SALT_AT] = [8, 40, 72, 104];
+const bytes = Buffer.allocUnsafeSlow(SALT_AT + SALT_BYTES);
 
 /** The members of an event that do not follow from its chain or its details. */
 type NewEvent = Pick<

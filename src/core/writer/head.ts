@@ -3,7 +3,7 @@ import { VOCABULARY } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import type { Connection } from "../../store/connection.ts";
 import { pageOf } from "../../store/packed.ts";
-import { eventsIn, packedEvent } from "../rows/log/stored-events.ts";
+import { packedEvent, unpackedEvents } from "../rows/log/stored-events.ts";
 import { DamagedWorkspace, NewerWorkspace } from "./storage-failure.ts";
 
 /** The newest event of a log. */
@@ -47,7 +47,7 @@ function compareTail(connection: Connection): string {
   const head = readHead(connection);
   // The last events are always there: only older ones can be pruned.
   const page = pageOf(packedEvent(), "FROM events ORDER BY seq DESC LIMIT ?");
-  const events = eventsIn(connection.value(page, [TAIL_EVENTS]));
+  const events = unpackedEvents(connection.value(page, [TAIL_EVENTS]));
   const [last] = events;
   if (last?.seq !== head.seq || last.hash !== head.hash) {
     throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");

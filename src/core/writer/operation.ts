@@ -152,7 +152,6 @@ export interface LookContext {
   readonly site: Site;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
-  /** The known ids of events, for this connection. */
   /** Makes vectors of queries with the external model; null without one. */
   readonly queryEmbedder: QueryEmbedder | null;
 }

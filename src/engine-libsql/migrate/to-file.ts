@@ -16,7 +16,7 @@ import { syncFile } from "../../store/sync.ts";
 import { WorkingCopy } from "../copy.ts";
 import type { Namespace } from "../namespace.ts";
 
-/** How often closing the namespace is tried: it fails when another node has written since the copy was brought up to date. */
+/** How often closing the namespace is tried. It fails when another node has written since the copy was up to date. */
 const MOST_RACES = 50;
 
 interface MoveToFileParts {

@@ -5,11 +5,11 @@ import { countBlockedBy } from "../../core/rows/counts/activity.ts";
 import { contentOf } from "../../core/rows/entries.ts";
 import { countExpired } from "../../core/rows/expiry.ts";
 import { partsOf } from "../../core/rows/listing/parts.ts";
+import { versionOf } from "../../core/rows/log/events.ts";
 import { decideAlone } from "../../core/writer/admission.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { readHead } from "../../core/writer/head.ts";
 import { TimeSlice } from "../../core/writer/time-slice.ts";
-import { eventId } from "../../ids.ts";
 import { type Finding, findingsOf, outcomeOf } from "../../screen/decide.ts";
 import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
 import { freshAt } from "../../screen/retention.ts";
@@ -109,8 +109,7 @@ class Replay {
     if (outcome === "unchanged" || this.#samples.length === MOST_SAMPLES) return;
     const findings = findingsOf(decision);
     const random = this.connection.value<Uint8Array>("SELECT random FROM events WHERE seq = ?", [writtenSeq]);
-    const version = eventId(writtenSeq, random as Uint8Array);
-    this.#samples.push({ agent_id: agentId, key, audit_id: version, findings });
+    this.#samples.push({ agent_id: agentId, key, audit_id: versionOf(writtenSeq, random ?? null), findings });
   }
 }
 

@@ -45,7 +45,7 @@ const SQLITE_TOOBIG = 18;
 /** Yields all events from position `firstSeq` to position `lastSeq`, in the order of the rows' numbers. */
 export async function* pagesOfLog(reader: Reader, lastSeq: number, firstSeq = Number.MIN_SAFE_INTEGER + 1) {
   const rest = "FROM events WHERE seq > ? AND seq <= ? ORDER BY seq";
-  const read = (after: number) => readPage(reader, "0", rest, [after, lastSeq]);
+  const read = (after: number) => readPage(reader, rest, [after, lastSeq]);
   yield* pages(firstSeq - 1, 1, read, ({ seq }) => seq);
 }
 
@@ -59,16 +59,21 @@ export async function* pagesOfChain(
   // A file that was tampered with may have a chain number twice, so the row's number is the second key.
   const rest = `FROM events
     WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq`;
-  const read = (after: [number, number]) => readPage(reader, "agent_seq", rest, [agentId, ...after, lastSeq, firstSeq]);
+  const read = (after: [number, number]) => readPage(reader, rest, [agentId, ...after, lastSeq, firstSeq], "agent_seq");
   const start: [number, number] = [0, -1];
   yield* pages(start, 1, read, ({ place, seq }): [number, number] => [place, seq]);
 }
 
 /** Reads the next events of a query, fewer when the whole page is too long for one value. */
-async function readPage(reader: Reader, place: string, rest: string, bound: readonly SqlValue[]): Promise<FileEvent[]> {
+async function readPage(
+  reader: Reader,
+  rest: string,
+  bound: readonly SqlValue[],
+  place?: string,
+): Promise<FileEvent[]> {
   for (const limit of [EVENTS_AT_ONCE, 1]) {
     try {
-      return await readEvents(reader, place, `${rest} LIMIT ?`, [...bound, limit]);
+      return await readEvents(reader, `${rest} LIMIT ?`, [...bound, limit], place);
     } catch (error) {
       if (limit === 1 || (error as { rawCode?: number }).rawCode !== SQLITE_TOOBIG) throw error;
     }

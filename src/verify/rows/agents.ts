@@ -17,7 +17,7 @@ const AGENTS_AT_ONCE = 500;
 
 type Row = [firstSeq: number, wrongType: number, agentId: Buffer | null, entries: number | null];
 
-/** With the number of entries that the agent's newest event states. */
+/** With the number of entries in the row of the agent's newest event. */
 const SELECT = `SELECT first_seq, ${isOfWrongType("agent_id", "text")}, ${textBytes("agent_id")},
   (SELECT ${integer("entries")} FROM events e WHERE e.agent_id IS agents.agent_id ORDER BY agent_seq DESC LIMIT 1)
   FROM agents`;

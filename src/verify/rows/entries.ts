@@ -14,7 +14,7 @@ interface EntryFacts {
   checkpoints: ConstructorParameters<typeof Visibility>[0];
   history: AgentHistory;
   census: Census;
-  /** The number of present entries according to the agent's row. */
+  /** The number of present entries according to the row of the agent's newest event. */
   entries: number | null;
 }
 
@@ -97,7 +97,7 @@ export class EntryCheck {
       this.report("content_mismatch", seq, message, allOf("entries"));
     }
     if (this.#facts.entries === this.#live) return;
-    const message = "an agent's newest event stands beside another number of entries than the agent has";
+    const message = "the row of an agent's newest event has another number of entries than the agent";
     this.report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
   }
 

@@ -1,5 +1,5 @@
 /** Reads events that stored rows name, together with these rows by joins, and events that problems name. */
-import { eventsIn, packedEvent } from "../../core/rows/log/stored-events.ts";
+import { packedEvent, unpackedEvents } from "../../core/rows/log/stored-events.ts";
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
@@ -28,9 +28,11 @@ export const eventColumn = (table: string): string => `CAST(${packedEvent(table)
 
 /** Returns the event in this column; null when there is none, or the columns are not those of an event. */
 export function readNamedEvent(column: Buffer): NamedEvent | null {
-  const [stored] = eventsIn(column);
-  const event = stored?.seq == null ? null : orNull(EventFormatError, () => bodyOf(stored));
-  if (stored === undefined || event === null) return null;
+  const [stored] = unpackedEvents(column);
+  // A join that found no event leaves all columns NULL.
+  if (stored?.seq == null) return null;
+  const event = orNull(EventFormatError, () => bodyOf(stored));
+  if (event === null) return null;
   const details = readDetails(stored.details);
   return { event, details, effect: recordedEffect(event, details), timeMs: Date.parse(event.timestamp) };
 }

@@ -18,7 +18,8 @@ export interface Head {
 /** Returns the row; null when there is none. */
 export async function readHead(reader: Reader): Promise<Head | null> {
   const row = await reader.get<[Buffer | null, Buffer | null, number | null, number | null, Buffer | null, number]>(
-    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("vocabulary")}, ${integer("seq")}, CASE typeof(hash) WHEN 'blob' THEN hash END,
+    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("vocabulary")}, ${integer("seq")},
+       CASE typeof(hash) WHEN 'blob' THEN hash END,
        (SELECT count(*) FROM head) FROM head WHERE one = 1`,
   );
   if (row === undefined) return null;

@@ -8,7 +8,7 @@ import { ERASING } from "../../../operations.ts";
 import { pageOf } from "../../../store/packed.ts";
 import { after, type MaybePromise, type Reader } from "../../../store/transaction.ts";
 import { type SqlValue, sqlTexts } from "../../../store/values.ts";
-import { eventsIn, type FileEvent, packedEvent } from "./stored-events.ts";
+import { type FileEvent, packedEvent, unpackedEvents } from "./stored-events.ts";
 
 /** SQL: the condition that an event has an id. @see positionedId */
 export const HAS_ID = "seq = ? AND random = ?";
@@ -22,21 +22,21 @@ export function positionedId(id: string): [seq: number, random: Uint8Array] {
 const NONE = -1;
 const NO_BYTES = new Uint8Array();
 
-/** Returns the events of a query. @param place the number by which it orders them @param rest what follows the columns */
+/** Returns the events of a query. @param rest what follows the columns @param place the number by which it orders them */
 export function readEvents(
   reader: Reader,
-  place: string,
   rest: string,
   parameters: readonly SqlValue[],
+  place?: string,
 ): MaybePromise<FileEvent[]> {
-  return after(reader.value<Buffer | null>(pageOf(packedEvent("events", place), rest), parameters), eventsIn);
+  return after(reader.value<Buffer | null>(pageOf(packedEvent("events", place), rest), parameters), unpackedEvents);
 }
 
 /**
  * Returns an event of the agents in a limit; one of another agent is not found. `json`: the event as the API shows it.
  */
 export async function readEvent(reader: Reader, id: string, limit: AgentLimit) {
-  const [stored] = await readEvents(reader, "0", `FROM events WHERE ${HAS_ID}`, positionedId(id));
+  const [stored] = await readEvents(reader, `FROM events WHERE ${HAS_ID}`, positionedId(id));
   if (stored === undefined) return undefined;
   const { agent_id: agentId } = bodyOf(stored);
   if (!isWithin(limit, agentId)) return undefined;
@@ -108,7 +108,7 @@ export async function scanEvents(
     agentId === null
       ? ["FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?", []]
       : ["FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?", [agentId]];
-  return readEvents(reader, "0", rest, [...named, from, to, limit]);
+  return readEvents(reader, rest, [...named, from, to, limit]);
 }
 
 /** A `LIMIT` that limits nothing. */
@@ -122,7 +122,6 @@ export async function erasuresOf(
 ): Promise<StoredEvent[]> {
   return readEvents(
     reader,
-    "0",
     `FROM events
      WHERE seq > ?1 AND operation IN (${sqlTexts(ERASING)}) AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
        AND EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased

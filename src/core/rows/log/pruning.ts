@@ -50,7 +50,10 @@ export async function prunedEvents(reader: Reader): Promise<number> {
   return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
 }
 
-/** Returns the last position up to `limit`, and before a moment (ms since the Unix epoch), where a pruning may end: the end of a full tile. */
+/**
+ * Returns the last position where a pruning may end, which is the end of a full tile: up to `limit`, and before a moment
+ * (ms since the Unix epoch).
+ */
 export async function pruneBoundary(reader: Reader, untilMs: number, limit: number): Promise<number> {
   const sql = "SELECT min(seq) FROM events WHERE time >= ? AND seq >= ?";
   const first = await reader.value<number | null>(sql, [untilMs, await prunedBefore(reader)]);

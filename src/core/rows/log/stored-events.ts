@@ -2,7 +2,7 @@
  * The columns of an event in a file, and the event in them: what differs from event to event, of which the canonical
  * text follows (docs/audit-format.md, "A workspace's file").
  */
-import { eventId, FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../../ids.ts";
+import { EVENT_RANDOM_BYTES, eventId, FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../../ids.ts";
 import { AUDIT_FORMAT, type AuditEventBody, isInForm, textOf } from "../../../log/event.ts";
 import type { StoredEvent } from "../../../log/rows.ts";
 import { type ColumnType, PackedRows, packed, typesOf } from "../../../store/packed.ts";
@@ -33,14 +33,14 @@ const COUNT = 17;
 const TYPES = typesOf(Object.values(COLUMNS));
 
 /**
- * SQL: an event as one value, for `pageOf` and {@link eventsIn}.
+ * SQL: an event as one value, for `pageOf` and {@link unpackedEvents}.
  * @param place the number by which the query orders its events
  */
 export const packedEvent = (table = "events", place = "0"): string =>
   packed([...Object.keys(COLUMNS).map((column) => `${table}.${column}`), "(SELECT workspace_id FROM head)", place]);
 
 /** Returns the events of a page; null is an empty one. */
-export function eventsIn(page: Buffer | null | undefined): FileEvent[] {
+export function unpackedEvents(page: Buffer | null | undefined): FileEvent[] {
   if (page == null) return [];
   const rows = new PackedRows(page, COUNT);
   const events: FileEvent[] = [];
@@ -86,11 +86,9 @@ function membersIn(rows: PackedRows): AuditEventBody {
   };
 }
 
-const RANDOM_BYTES = 8;
-
 function idIn(rows: PackedRows): string {
   const random = rows.bytesOf(RANDOM);
-  return random.length === RANDOM_BYTES ? eventId(rows.integer(SEQ) ?? 0, random) : "";
+  return random.length === EVENT_RANDOM_BYTES ? eventId(rows.integer(SEQ) ?? 0, random) : "";
 }
 
 /** The moments that RFC 3339 can name with a year of four digits are the only ones that an event can have. */

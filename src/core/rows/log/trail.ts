@@ -235,7 +235,7 @@ async function select(
 ): Promise<FileEvent[]> {
   const [where, parameters] = joined(conditions);
   const rest = `FROM events WHERE ${where} ORDER BY ${position} ${order} LIMIT ?`;
-  return readEvents(reader, `${sign} * ${position}`, rest, [...parameters, limit]);
+  return readEvents(reader, rest, [...parameters, limit], `${sign} * ${position}`);
 }
 
 function joined(conditions: Conditions): [where: string, parameters: SqlValue[]] {
