@@ -32,7 +32,7 @@ const SERVER = [
 /** Shell functions for a node by its name: the file of its settings, and waiting until it is healthy. */
 const NODES = [
   "settings() { [ $1 = first ] && echo /etc/governd/governd.toml || echo /etc/governd/$1.toml; }",
-  "healthy() { for i in $(seq 300); do governd health --config $(settings $1) >/dev/null 2>&1 && break; sleep 0.1; done; governd health --config $(settings $1); }",
+  "healthy() { for i in $(seq 1800); do governd health --config $(settings $1) >/dev/null 2>&1 && break; sleep 0.1; done; governd health --config $(settings $1); }",
 ];
 
 const FIRST_NODE = [
@@ -63,7 +63,7 @@ const REQUESTS = [
   `key=$(echo "$made" | sed 's/.*"api_key":"\\([^"]*\\)".*/\\1/')`,
   `ask() { wget -nv -O - --ca-certificate /var/lib/governd/tls/ca.crt --header "X-API-Key: $key" --header 'Content-Type: application/json' --post-data "$3" https://10.0.0.$1:8443/v1$2 && echo; }`,
   // With a server that is just back, the first answer may be 503.
-  `write() { for i in 1 2 3 4 5 6 7 8 9 10; do ask $1 /data/write '{"agent_id":"a","key":"k","value":"'$2'"}' && break; sleep 1; done; }`,
+  `write() { for i in $(seq 120); do ask $1 /data/write '{"agent_id":"a","key":"k","value":"'$2'"}' && break; sleep 1; done; }`,
   "write 11 0",
   "write 12 1",
 ];

@@ -7,7 +7,7 @@ import { chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from "n
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { BINARY, canInstall, librariesOf, runIn } from "./root.ts";
+import { BINARY, canInstall, librariesOf, runIn, startDaemon } from "./root.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -92,8 +92,7 @@ describe.skipIf(!canInstall)("what the image holds", () => {
       'PATH="" ; b=/tools/busybox',
       "touch_root() { $b touch /touched 2>/dev/null && echo root was written to; }; touch_root || true",
       "$b id -u",
-      `${daemon.join(" ")} >/tmp/out 2>/tmp/err & daemon=$!`,
-      `for i in $($b seq 100); do ${health.join(" ")} >/dev/null 2>&1 && break; $b sleep 0.1; done`,
+      ...startDaemon(daemon.join(" "), health.join(" "), "$b "),
       `${health.join(" ")} --json`,
       `kill -TERM $daemon; wait $daemon && echo stopped well`,
       `${health.join(" ")} >/dev/null || echo not healthy`,

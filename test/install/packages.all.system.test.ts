@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Ended } from "../ended.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { BINARY, hasDebian, makeDebian, makeRelease, runIn } from "./root.ts";
+import { BINARY, hasDebian, makeDebian, makeRelease, runIn, startDaemon } from "./root.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -58,8 +58,10 @@ describe.skipIf(!canPack)("a package", () => {
         "systemd-analyze verify --man=no /usr/lib/systemd/system/governd.service",
         "zcat /usr/share/man/man1/governd.1.gz | head -n 1",
         "echo --- running",
-        `runuser -u governd -- governd serve --config ${SETTINGS} >/tmp/out 2>/tmp/err & daemon=$!`,
-        `for i in $(seq 100); do governd health --config ${SETTINGS} >/dev/null 2>&1 && break; sleep 0.1; done`,
+        ...startDaemon(
+          `runuser -u governd -- governd serve --config ${SETTINGS}`,
+          `governd health --config ${SETTINGS}`,
+        ),
         `governd health --config ${SETTINGS}`,
         `runuser -u governd -- governd workspace create --name kept --config ${SETTINGS} >/dev/null`,
         "kill -TERM $(pidof governd)",

@@ -96,6 +96,18 @@ export async function runIn(
   return ended(child);
 }
 
+/**
+ * Lines of shell that start a daemon, whose id is then `$daemon`, and wait until it is healthy, for some
+ * minutes at most. When it has ended or is never healthy, what it said is the reason.
+ * @param box what lends a shell without programs its `sleep` and `cat`.
+ */
+export function startDaemon(serve: string, health: string, box = ""): string[] {
+  return [
+    `${serve} >/tmp/out 2>/tmp/err & daemon=$!; tries=0`,
+    `until ${health} >/dev/null 2>&1; do kill -0 $daemon && [ $((tries += 1)) -lt 1800 ] || { ${box}cat /tmp/out /tmp/err >&2; exit 1; }; ${box}sleep 0.1; done`,
+  ];
+}
+
 function mounting({ root, shows = {}, lends = {}, readOnly = false }: System, base: string): string {
   const inside = join(base, "root");
   const lines = [

@@ -5,7 +5,7 @@ import { hostTarget } from "../../scripts/build/targets.ts";
 import type { Ended } from "../ended.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { BINARY, boot, canBoot, hasDebian, makeDebian, makeRelease, runIn } from "./root.ts";
+import { BINARY, boot, canBoot, hasDebian, makeDebian, makeRelease, runIn, startDaemon } from "./root.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -33,8 +33,7 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
 
   /** Lines of shell that start the service's command as its user, and wait until it is healthy. */
   const START = [
-    `runuser -u governd -- governd serve --config ${SETTINGS} >/tmp/out 2>/tmp/err & daemon=$!`,
-    `for i in $(seq 100); do governd health --config ${SETTINGS} >/dev/null 2>&1 && break; sleep 0.1; done`,
+    ...startDaemon(`runuser -u governd -- governd serve --config ${SETTINGS}`, `governd health --config ${SETTINGS}`),
     `governd health --config ${SETTINGS}`,
   ];
 
