@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Reply } from "../../src/core/writer/contract.ts";
 import { checkTail } from "../../src/core/writer/head.ts";
 import type { Job } from "../../src/core/writer/job.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { Problem } from "../../src/problem.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
@@ -109,6 +110,24 @@ test("a file that takes no writes for a while", async () => {
   ]);
   workspace.connection.exec("PRAGMA query_only = OFF");
   expect(codes(await workspace.writer.perform([writing("one")]))).toEqual(["json"]);
+  expect(await problems()).toEqual([]);
+});
+
+test("what fails after the commit is reported, and the clients are told what was done", async () => {
+  const failures: string[] = [];
+  const fail = () => {
+    throw Object.assign(new Error("the disk"), { code: "SQLITE_IOERR_READ" });
+  };
+  const writer = new WorkspaceWriter(workspace.connection, {
+    onFailure: (where) => void failures.push(where),
+    onHead: fail,
+    onRows: fail,
+  });
+  const wish = { label: null, scope: "full", agents: null, networks: null, expiresInMs: null } as const;
+  const settled = await writer.perform([writing("one"), workspace.job("key.create", wish)]);
+  expect(codes(settled)).toEqual(["json", "json"]);
+  expect(failures).toEqual(["noting the head", "noting changed rows"]);
+  expect(codes(await writer.perform([writing("two")]))).toEqual(["json"]);
   expect(await problems()).toEqual([]);
 });
 

@@ -174,14 +174,20 @@ export class Transactions {
       throw error;
     }
     this.failure = null;
-    this.connection.own?.noteLog();
-    if (this.#head !== before) this.options.onHead?.(this.#head);
-    if (this.changed.size > 0) this.options.onRows?.(new Set(this.changed));
-    this.changed.clear();
+    // It is on disk: what fails from here on is reported, and is not the answer.
+    this.report("looking at the files", () => this.connection.own?.noteLog());
+    this.#tellOthers(before);
     this.agents.trim();
     if (!this.toScrub) await onCommitted?.(done);
     await this.#afterCommit();
     return done;
+  }
+
+  #tellOthers(before: Head): void {
+    const changed = new Set(this.changed);
+    this.changed.clear();
+    if (this.#head !== before) this.report("noting the head", () => this.options.onHead?.(this.#head));
+    if (changed.size > 0) this.report("noting changed rows", () => this.options.onRows?.(changed));
   }
 
   /**
