@@ -492,14 +492,13 @@ export const OPERATIONS = {
   "data.write": {
     ...DATA_CHANGE,
     look: "large",
-    input: takes<{
-      agentId: string;
-      key: string;
-      value: string;
-      metadata: JsonObject;
-      condition?: VersionCondition;
-      expiry?: Expiry;
-    }>(),
+    input: takes<
+      { agentId: string; key: string; condition?: VersionCondition } & (
+        | { value: string; metadata: JsonObject; expiry?: Expiry }
+        /** Writes the content of this version of the key again. */
+        | { revertTo: string }
+      )
+    >(),
     scopes: ["full", "agent"],
     grows: "entries",
     overQuota: "refused",
@@ -516,8 +515,10 @@ export const OPERATIONS = {
         value_digest: HASH,
         expires_at: optional(TIME),
         redacted: optional(TRUE),
+        reverted_from: optional(id("aud")),
         ...FOUND,
       }),
+      not_found: aboutAgent({ ...KEY, code: oneOf("version_not_found", "version_gone") }),
       blocked: inAgent({ key: optional(TEXT), ...REFUSED, limit: optional(TEXT), retry_after_seconds: optional(SOME) }),
       conflict: aboutAgent({ ...KEY, ...VERSION_CONFLICT, ...UNDONE }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
@@ -550,6 +551,22 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: { ok: inAgent(KEY), not_found: aboutAgent(KEY), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
+  },
+  "data.versions": {
+    ...DATA_READ,
+    look: "always",
+    input: takes<{ agentId: string; key: string; page: Page; includeValues: boolean }>(),
+    erasedBy: ["key"],
+    ocsf: "datastore.list",
+    did: "read the history of",
+    tried: "read the history of",
+    needs: "nothing",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ ...KEY, count: COUNT }),
+      not_found: aboutAgent(KEY),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.list": {
     ...DATA_READ,
@@ -691,10 +708,10 @@ export const OPERATIONS = {
     effect: "expire",
     ocsf: "datastore.delete",
     group: "data",
-    did: "removed expired entries",
+    did: "removed expired versions",
     needs: "nothing",
     actors: "s",
-    details: { ok: inAgent({ count: SOME }) },
+    details: { ok: inAgent({ count: SOME, through: COUNT }) },
   },
   "policies.read": {
     ...CONFIG_READ,

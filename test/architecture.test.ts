@@ -104,6 +104,7 @@ const SHARED_LIST = [
   "trail-filter.ts",
   "screen/policies.ts",
   "screen/retention.ts",
+  "screen/history.ts",
   "screen/checkpoint-schedule.ts",
   "screen/screening.ts",
   "screen/limits.ts",

@@ -48,7 +48,7 @@ ACTORS = "(key|usr|wid)_.*|cli|system"
 OPERATIONS = """
 config.read config.read_version | kul | ok | a | {version: v1}
 config.read audit.verify agent.read agent.suspend agent.resume | kul | not_found | n | {}
-config.read config.list_versions config.read_version config.read_effective checkpoint.list data.write data.read data.read_full data.list data.query data.search policy.check policy.replay | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+config.read config.list_versions config.read_version config.read_effective checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search policy.check policy.replay | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 config.update | kul | ok | a | {version: v1, config_digest: hash}
 config.update | kul | conflict | n | {code: "version_conflict"}
 config.list_versions checkpoint.list | kul | ok | n | {count: count}
@@ -60,7 +60,7 @@ checkpoint.create | kuls | ok | a | {checkpoint_id: cp_, as_of_seq: count, entry
 checkpoint.create | kuls | blocked | a | {findings: findings, excepted?: {*: some}}
 checkpoint.create | kuls | denied | a | {code: "agent_suspended"}
 checkpoint.create | kuls | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
-checkpoint.list data.write data.read data.read_full data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
+checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
 checkpoint.read | kul | ok | a | {checkpoint_id: cp_}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | not_found | o | {checkpoint_id~: text}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
@@ -73,12 +73,15 @@ checkpoint.restore | kul | blocked | a | {checkpoint_id: cp_, findings: findings
 checkpoint.delete | kuls | ok | a | {checkpoint_id: cp_}
 checkpoint.delete | kuls | not_found | o | {checkpoint_id~: text}
 checkpoint.delete | kuls | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
-data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: time, redacted?: true, findings?: findings, excepted?: {*: some}}
+data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: time, redacted?: true, reverted_from?: aud_, findings?: findings, excepted?: {*: some}}
+data.write | kul | not_found | n | {key~: text, code: "version_not_found" or "version_gone"}
 data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
 data.read data.read_full | kul | ok | a | {key~: text}
 data.read data.delete | kul | not_found | n | {key~: text, undone?: true}
 data.read_full | kul | not_found | n | {key~: text}
+data.versions | kul | ok | a | {key~: text, count: count}
+data.versions | kul | not_found | n | {key~: text}
 data.list | kul | ok | n | {prefix~: text, count: count}
 data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count}
 data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, count: count}
@@ -90,7 +93,7 @@ data.erase | kulc | ok | n | {entries: count, versions: count, events: count, er
 data.erase | kulc | not_found | n | {}
 data.erase | kulc | conflict | n | {code: "version_conflict"}
 data.erase | kulc | denied | a | {code: "agent_suspended"}
-data.expire | s | ok | a | {count: some}
+data.expire | s | ok | a | {count: some, through: count}
 policies.read | kul | ok | o | {version: p1 or null}
 policies.update | kul | ok | w | {version: p1, config_digest: hash}
 policies.update | kul | conflict | w | {code: "version_conflict"}
@@ -182,7 +185,7 @@ account.unlink | cs | ok | i | {link_id: inv_}
 
 
 # Operations whose details an erasure can destroy; those of all others are always there.
-ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.write",
+ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.versions", "data.write",
             "account.create", "account.sign_in", "account.end_sessions", "account.change_password", "account.rename", "account.reset_password",
             "account.begin_totp", "account.confirm_totp", "account.disable_totp", "account.add_passkey", "account.remove_passkey",
             "account.renew_codes", "account.link_identity", "account.unlink_identity", "account.link", "account.unlink"}
@@ -507,6 +510,8 @@ class Premises:
                 return version == 0
             reads = ("config.read_version", "config.rollback", "policies.read_version")
             return operation not in reads or named == 0 or named > version
+        if operation == "data.write" and "reverted_from" in said:
+            return position_of(said["reverted_from"]) < seq
         if result != "ok":
             return True
         if operation in ("config.read", "policies.read"):
@@ -2141,12 +2146,12 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {11: "ea59157342f7e28ac34d7afdd94b4136f18191604e1fb1eaf388e6d9e6b405d3"}
+SCHEMAS = {12: "d7d5f3dc8991304858312d7170e797be9a7a935a88ae006e7a37526d5b76a584"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
     "search_(agents|rows|rows_by_key|terms|texts(_.*)?)": "0ba8c5887abd79dd5450fddabe95d53a93be4ecc2d4526d24f8476c2b84ce718",
-    "(sqlite_autoindex_)?search_(vectors.*|embedding)": "0a5fbcf72e46faa37c52afba97c5c55376eb66bcd800f461ab618b0ac62089ae",
+    "(sqlite_autoindex_)?search_(vectors.*|embedding)": "a61078b5b1d59c3f64834d46772ecfffdd26b9fd15de49090308aa0c19fc04ea",
 }
 OWN_TABLES = {  # that SQLite makes for itself
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
@@ -2473,7 +2478,7 @@ def states(kind, said):
     if kind == "end_prefix":
         return text("prefix") and count("count")
     if kind == "expire":
-        return count("count")
+        return count("count", "through")
     if kind == "erase":
         return count("entries", "versions", "events")
     if kind == "config":
@@ -2501,6 +2506,10 @@ class Agent:
     def __init__(self, name, floor):
         self.name, self.configs, self.checkpoints, self.entries = name, [], [], []
         self.floor = floor  # of the workspace's policies: the events that made them, in order, each with its days or None
+        self.history = {}  # days of history by config version
+        self.begins = 0  # of the versions that ended before this event, only those that checkpoints see are stored
+        self.begun = 0  # the same, as far as the log is read
+        self.versions = 0  # versions that there are at most, as far as the log is read
         self.made = 0  # config versions
         self.left = 0  # checkpoints made and not removed, safety checkpoints included
         self.existing = {}  # checkpoints by id, as far as the log is read: positions
@@ -2518,7 +2527,7 @@ class Agent:
 
     def cutoff(self, version, seq, time):
         """Entries written before this time were expired under a config, at a position and time; -1: none."""
-        floor = [days for made, days in self.floor if made < seq][-1:]
+        floor = [days for made, days, _ in self.floor if made < seq][-1:]
         return max(-1 if days is None else max(-1, time - days * 86_400_000) for days in (self.retention.get(version), *floor))
 
     def cutoff_at(self, effect):
@@ -2529,7 +2538,13 @@ class Agent:
     @property
     def retains(self):
         """Whether anything ever expires by its age."""
-        return bool(self.retention) or any(days is not None for _, days in self.floor)
+        return bool(self.retention) or any(days is not None for _, days, _ in self.floor)
+
+    def keeps(self, effect):
+        """Whether a version that an event ends is kept as history: under the larger days of config and workspace, or 30."""
+        floor = [days for made, _, days in self.floor if made < effect.seq][-1:]
+        days = [one for one in (self.history.get(effect.version), *floor) if one is not None]
+        return max(days, default=30) > 0
 
     def fresh(self, effect, time, expires):
         """Whether an entry was not gone at an event: by its retention, or by itself."""
@@ -2557,9 +2572,11 @@ class Agent:
             self.uncertain |= said is None
             self.existing.pop(said and said["checkpoint_id"], None)
         elif kind in ("expire", "erase"):
-            self.last_removal = effect.seq
-            if kind == "expire":
-                self.sweep(effect)
+            # Where nothing expires, a sweep dropped history alone.
+            if kind == "erase" or self.retains or self.ending or self.blank_writes:
+                self.last_removal = effect.seq
+                if kind == "expire":
+                    self.sweep(effect)
         elif kind == "restore":
             position = False
             if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
@@ -2586,8 +2603,13 @@ class Agent:
         """Whether a sweep so far may have removed an entry."""
         return time < self.swept_cutoff or (expires is not None and expires <= self.swept_until)
 
-    def require_possible(self, effect, present, past):
+    def require_possible(self, effect, present):
         """What an operation says of the entries that it found must fit the events before it."""
+        begun = self.begun
+        if effect.kind == "expire" and effect.said is not None:
+            self.begun = effect.said["through"]
+            good = begun <= self.begun <= effect.seq
+            require(good, "operation_impossible", f"seq {effect.seq}: its position is not between that of the sweep before and its own", effect.seq)
         if self.open:
             return
         possible, sought, fresh = True, effect.sought, lambda one: self.fresh(effect, *one[3:])
@@ -2600,8 +2622,9 @@ class Agent:
             sure = sum(not self.may_be_swept(*one[3:]) for one in under)
             possible = sure <= sought.get("count", 0) <= len(under) + self.blank_writes
         elif effect.kind == "expire" and effect.said is not None:
-            held = len(present) + sum(map(len, past.values())) + self.restored + self.blank_writes
-            possible = (self.retains or self.ending or self.blank_writes) and effect.said["count"] <= held
+            held = self.versions + self.restored + self.blank_writes
+            possible = (self.retains or self.ending or self.blank_writes or self.begun > begun) and effect.said["count"] <= held
+            self.versions = max(0, self.versions - effect.said["count"])
         require(possible, "operation_impossible", f"seq {effect.seq}: the entries before it are not as the operation states", effect.seq)
 
     def add_checkpoint(self, name, position):
@@ -2977,12 +3000,18 @@ def check_config(agent, row, place, history):
         good = stated == (f"{letter}{version}", digest_of(row["salt"], row["config"]), numbered(row["rolled_back_from"]))
     require(good, "content_mismatch", f"stored config v{version} is not what event {seq} made", seq)
     policies = load_json(row["config"]).get("policies")
-    days = policies.get("retention_days") if isinstance(policies, dict) else None
-    days = days if isinstance(days, (int, float)) and not isinstance(days, bool) else None
+    retention, days = (days_of(policies, name) for name in ("retention_days", "history_days"))
     if agent.name is None:
-        agent.floor.append((seq, days))
-    elif days is not None:
-        agent.retention[f"v{version}"] = days
+        agent.floor.append((seq, retention, days))
+        return
+    for kept, value in ((agent.retention, retention), (agent.history, days)):
+        if value is not None:
+            kept[f"v{version}"] = value
+
+
+def days_of(policies, name):
+    days = policies.get(name) if isinstance(policies, dict) else None
+    return days if isinstance(days, (int, float)) and not isinstance(days, bool) else None
 
 
 def check_checkpoint(agent, row, _, history):
@@ -3052,6 +3081,8 @@ def check_wholes(db, log, history, agents, tables):
         agent = by_name.get(effect.agent)
         # Sweeps remove expired entries, and so do restores that count none.
         counted = effect.kind == "restore" and effect.said and effect.said["entries_restored"] + effect.said["entries_removed"]
+        if agent and effect.kind == "expire" and effect.said:
+            agent.begins = effect.said["through"]
         if agent and effect.kind in ("expire", "restore") and not counted:
             if agent.retains:
                 agent.swept = max(agent.swept, agent.cutoff_at(effect))
@@ -3106,8 +3137,8 @@ def check_entry_set(log, history, agent, left, newest):
     brought, stored = {}, {}
     for row in agent.entries:
         begin, end = row["live_from"], row["live_to"]
-        seen = end is None or agent.seen(agent.positions, begin, end)
-        require(seen, "content_orphan", "an ended entry is kept that no checkpoint sees", row["written_seq"])
+        kept = end is None or end >= agent.begins or agent.seen(agent.positions, begin, end)
+        require(kept, "content_orphan", "an ended entry is kept that no checkpoint sees, and that ended before the history begins", row["written_seq"])
         if begin != row["written_seq"]:
             brought[begin] = brought.get(begin, 0) + 1
         if not agent.may_be_removed(row["updated_at"], row["expires_at"]) and not agent.is_uncertain(begin, end):
@@ -3158,32 +3189,37 @@ def replay(log, history, agents):
         agent = agents[effect.agent]
         present, past = states.setdefault(effect.agent, ({}, {}))
         said, seq = effect.said, effect.seq
-        agent.require_possible(effect, present, past)
+        agent.require_possible(effect, present)
 
-        def end(key):
+        def end(key, keeps, gone=False):
             written, begin, created, time, expires = present.pop(key)
-            if not agent.may_be_removed(time, expires) and agent.seen(agent.positions, begin, seq):
+            seen = agent.seen(agent.existing.values(), begin, seq)
+            agent.versions -= not (keeps or seen or gone)  # of one that is gone, a sweep may have removed the row before
+            stored = (keeps or seen) and (seq >= agent.begins or agent.seen(agent.positions, begin, seq))
+            if stored and not agent.may_be_removed(time, expires):
                 left.setdefault(agent.name, []).append((key, written, begin, created, seq))
-            if agent.seen(agent.existing.values(), begin, seq):  # a restore may bring it back
+            if seen:  # a restore may bring it back
                 past.setdefault(key, []).append((written, begin, created, time, seq, expires))
 
         if effect.kind == "put" and said is not None:
             key, created, expires = said["key"], seq, moment(said.get("expires_at"))
             agent.ending |= expires is not None
+            agent.versions += 1
             if key in present:
                 # An entry that is gone no longer exists: the next write of its key creates a new one.
-                if agent.fresh(effect, *present[key][3:]):
+                fresh = agent.fresh(effect, *present[key][3:])
+                if fresh:
                     created = present[key][2]
-                end(key)
+                end(key, fresh and agent.keeps(effect), not fresh)
             present[key] = (seq, seq, created, effect.time, expires)
         elif effect.kind == "end" and said is not None:
             if said["key"] in present:
-                end(said["key"])
+                end(said["key"], agent.keeps(effect))
         elif effect.kind is None:
             continue
         elif effect.kind == "end_prefix" and said is not None:
             for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
-                end(key)
+                end(key, agent.keeps(effect))
         else:
             agent.blank_writes += effect.kind == "put"
             agent.open |= effect.kind == "end_prefix"
@@ -3224,11 +3260,14 @@ def begin_with_kept(log, history, agents, states, left):
             blanks.add(seq)
             agent.blank_writes += 1
         elif end is None:
+            agent.versions += 1
             present[effect.said["key"]] = (seq, begin, created, effect.time, moment(effect.said.get("expires_at")))
         else:
             expires = moment(effect.said.get("expires_at"))
+            agent.versions += 1
             past.setdefault(effect.said["key"], []).append((seq, begin, created, effect.time, end, expires))
-            if not agent.may_be_removed(effect.time, expires) and agent.seen(agent.positions, begin, end):
+            stored = end >= agent.begins or agent.seen(agent.positions, begin, end)
+            if stored and not agent.may_be_removed(effect.time, expires):
                 left.setdefault(agent.name, []).append((effect.said["key"], seq, begin, created, end))
     for effect in history.values() if blanks else ():
         if effect.kind == "erase" and effect.seq > log.kept.seq:
@@ -3248,8 +3287,9 @@ def restore(agent, present, past, end, position, effect):
         if now is not None and wanted is not None and agent.fresh(effect, *now[3:]) and wanted[0] == now[0]:
             continue
         if now is not None:
-            end(key)
+            end(key, True)
         if wanted is not None:
+            agent.versions += 1
             written, _, created, time, _, expires = wanted
             present[key] = (written, effect.seq, created, time, expires)
 

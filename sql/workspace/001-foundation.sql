@@ -41,6 +41,8 @@ CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, 
 -- An agent's newest event of these states whether it is suspended.
 CREATE INDEX events_of_suspension ON events (agent_id, agent_seq)
   WHERE operation IN ('agent.suspend', 'agent.resume');
+-- An agent's newest event of these states where its history begins.
+CREATE INDEX events_of_expiry ON events (agent_id, agent_seq) WHERE operation IN ('data.expire');
 -- Refused operations by time: few, whatever else the log holds.
 CREATE INDEX events_refused ON events (time, agent_id, result)
   WHERE result IN ('blocked', 'denied');
@@ -89,7 +91,7 @@ CREATE TABLE configs (
 
 -- An agent's data, in versions. A version is visible at position S of the log when
 -- live_from <= S and (live_to IS NULL or live_to > S); live_to NULL is the present.
--- An overwritten or deleted version stays only while a checkpoint sees it.
+-- An overwritten or deleted version stays for the days of its history, and while a checkpoint sees it.
 CREATE TABLE entries (
   id           INTEGER PRIMARY KEY,  -- names the row for the search index; means nothing else
   agent        INTEGER NOT NULL,     -- agents.first_seq
@@ -107,6 +109,8 @@ CREATE TABLE entries (
 ) STRICT;
 CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
 CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;
+-- The history of a key.
+CREATE INDEX entries_of_key ON entries (agent, key, live_to) WHERE live_to IS NOT NULL;
 -- It holds only the few entries with such a time, so writes of the others do not pay for it.
 CREATE INDEX entries_by_expiry ON entries (agent, expires_at) WHERE expires_at IS NOT NULL;
 

@@ -148,6 +148,8 @@ type OperationRow<N extends OperationName, At extends string, Q extends TObject,
 interface RouteParts<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
   extends Endpoint<At, Q, B> {
   operation: N;
+  /** What it is called, when its operation has another route, too. */
+  name?: string;
   response: WithBody;
   /** Request headers that this operation honours. */
   headers?: Readonly<Record<string, RequestHeader>>;
@@ -232,7 +234,7 @@ function operationRoute(row: AnyOperationRow): Route {
   return {
     ...compiled({ ...row, problems: [...new Set(ofOperation)] }),
     by: "key",
-    name: operation,
+    name: row.name ?? operation,
     operation,
     response,
     headers: { ...row.headers, ...(conditional === true ? CONDITION_HEADERS : readsTag ? NONE_MATCH : {}) },

@@ -23,8 +23,11 @@ export interface EffectFacts {
   end: { key: string };
   /** The live entries whose keys begin with a prefix end, except expired ones. */
   end_prefix: { prefix: string; count: number };
-  /** Expired versions of entries are removed, also from checkpoints. */
-  expire: { count: number };
+  /**
+   * Expired versions of entries are removed, also from checkpoints, and the history before a position: `through`. Where no
+   * history is dropped, that is the position that the event before it states, or 0.
+   */
+  expire: { count: number; through: number };
   /**
    * Versions of entries and details of events are removed for good. The event does not name the keys. `erased`: the
    * positions of these events, ascending.
@@ -103,7 +106,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   },
   end: ({ key }) => (isText(key) ? { key } : null),
   end_prefix: ({ prefix, count }) => (isText(prefix) && isCount(count) ? { prefix, count } : null),
-  expire: ({ count }) => (isCount(count) ? { count } : null),
+  expire: ({ count, through }) => (isCount(count) && isCount(through) ? { count, through } : null),
   erase: ({ entries, versions, events, erased }) =>
     isCount(entries) && isCount(versions) && isCount(events) && isRangesOf(erased, events)
       ? { entries, versions, events, erased }

@@ -1,26 +1,28 @@
 /** The policies in force for an agent at a time, member by member, each with its origin: the workspace policies or the config. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { HISTORY, historyDays } from "./history.ts";
 import { isStronger, type Mode, strongerMode } from "./modes.ts";
 import { allPolicies, type PolicySettings } from "./policies.ts";
 import { modeOf } from "./rules.ts";
 import type { ExceptionSetting, KindModes, ScreeningSetting } from "./screening.ts";
 import { effectivePolicies, type WorkspacePolicies } from "./workspace-policies.ts";
 
-type Origin = "floor" | "config";
+type Origin = "floor" | "config" | "default";
 
 interface InForce {
   /** Policies in the form of a config, without policies that are off. */
   policies: JsonObject;
   /**
    * Origins by path: `screening.pii.mode`, `screening.patterns[0]`. A member that both demand is from the workspace policies, which
-   * no config can weaken.
+   * no config can weaken. What neither sets and is in force all the same is a default.
    */
   from: Record<string, Origin>;
 }
 
 /** Returns the policies in force at a time, ms, for an agent whose config has the settings `own`. */
 export function inForce(workspacePolicies: WorkspacePolicies, own: PolicySettings, nowMs: number): InForce {
-  const policies = shown(effectivePolicies(workspacePolicies, own), nowMs);
+  const combined = effectivePolicies(workspacePolicies, own);
+  const policies = shown(combined, nowMs);
   const ofWorkspacePolicies = shown(workspacePolicies.policies, nowMs);
   const demands = new Map(membersOf("", ofWorkspacePolicies).map(([path, value]) => [demand(path, value), path]));
   const named = new Set(demands.values());
@@ -32,7 +34,11 @@ export function inForce(workspacePolicies: WorkspacePolicies, own: PolicySetting
     path,
     isFromWorkspace(path, value) ? "floor" : "config",
   ]);
-  return { policies, from: Object.fromEntries(from) };
+  const isDefault = combined[HISTORY] === null;
+  return {
+    policies: { ...policies, [HISTORY]: historyDays(combined) },
+    from: { ...Object.fromEntries(from), ...(isDefault && { [HISTORY]: "default" }) },
+  };
 }
 
 /** Returns a key for a member and its value. The position of an item in its list does not matter. */

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT, checkpointEvery, checkpointsKept } from "./checkpoint-schedule.ts";
+import { HISTORY, history } from "./history.ts";
 import { LIMITS, limits } from "./limits.ts";
 import type { AnySetting, ContentPolicy, Policy } from "./policy.ts";
 import { RETENTION, retention } from "./retention.ts";
@@ -39,6 +40,7 @@ export const POLICIES = {
     display: { label: "Block secrets", hint: "Keys, tokens, passwords, private keys.", badge: () => "blocks secrets" },
   }),
   [RETENTION]: retention,
+  [HISTORY]: history,
   [CHECKPOINT_EVERY]: checkpointEvery,
   [CHECKPOINTS_KEPT]: checkpointsKept,
   screening,

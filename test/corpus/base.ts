@@ -101,7 +101,7 @@ class Life {
   }
 }
 
-type Write = OperationInputs["data.write"];
+type Write = Extract<OperationInputs["data.write"], { value: string }>;
 
 const DAY_MS = 86_400_000;
 const KEY_WISH: OperationInputs["key.create"] = {

@@ -174,7 +174,10 @@ export async function makeEverything(root: string): Promise<Everything> {
   made.filled(filled);
   await Life.of(data, main, firstLife);
   await Life.of(data, pruned, async (life) => {
-    await life.perform("config.update", { agentId: "alpha", config: { model: "m-1" } });
+    // With a history, the stored versions would keep their events.
+    const policies = { history_days: 0 };
+    await life.perform("config.update", { agentId: "alpha", config: { model: "m-1", policies } });
+    await life.perform("config.update", { agentId: "beta", config: { policies } });
     await life.write("alpha", "k1", "overwritten later, and kept for the checkpoint");
     await life.checkpoint("alpha", "kept");
     for (let i = 0; i < 260; i++) await life.write(i % 5 === 0 ? "beta" : "alpha", `k${i % 6}`, `v${i}`);
@@ -410,6 +413,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("config.list_versions", { agentId: "alpha", page });
   await life.perform("config.read_effective", { agentId: "alpha" });
   await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
+  await life.perform("data.versions", { agentId: "alpha", key: "note/2", includeValues: true, page });
   await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
   await life.perform("policy.check", { agentId: "alpha", policies: null, key: "", value: "a text", metadata: {} });
   await life.perform("policy.replay", { agentId: "alpha", policies: { block_pii: true }, form: "json" });
@@ -431,7 +435,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.write("beta", "late", "while it is suspended");
   await life.perform("agent.resume", { agentId: "beta", reason: null });
   await life.write("gamma", "greeting", "Hello");
-  await life.write("gamma", "k", "v");
+  const { auditId: written } = await life.write("gamma", "k", "v");
   const ending = (key: string, days: number) =>
     life.perform("data.write", { agentId: "gamma", key, value: key, metadata: {}, expiry: { afterMs: days * DAY_MS } });
   await ending("ending/overwritten", 1);
@@ -451,6 +455,7 @@ async function firstLife(life: Life): Promise<void> {
   );
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");
+  await life.perform("data.write", { agentId: "gamma", key: "k", revertTo: written as string });
   await life.perform("audit.read", { eventId: auditId, proof: false });
   await life.perform("audit.query", { scope, window, page });
   await life.perform("audit.verify", { scope });

@@ -36,8 +36,8 @@ async function make(path: string): Promise<void> {
   const checkpoint = async (label: string) =>
     (await driver.perform("checkpoint.create", { agentId: AGENT, label, metadata: {} })).id as string;
   await driver.perform("data.read", { agentId: AGENT, key: "first" });
-  await driver.perform("config.update", { agentId: AGENT, config: { model: "m-1" } });
-  await driver.perform("config.update", { agentId: AGENT, config: { model: "m-2" } });
+  await driver.perform("config.update", { agentId: AGENT, config: { model: "m-1", policies: { history_days: 0 } } });
+  await driver.perform("config.update", { agentId: AGENT, config: { model: "m-2", policies: { history_days: 0 } } });
   for (const value of ["one", "two", "three"]) {
     await driver.write(AGENT, "twice", value);
     if (value === "two") saltOfTwo = driver.connection.value<string>("SELECT salt FROM entries") as string;

@@ -47,6 +47,7 @@ export function restateLast(connection: Connection, change: (details: JsonObject
 export async function cutTail(connection: Connection, size: number): Promise<void> {
   connection.run("DELETE FROM events WHERE seq >= ?", [size]);
   connection.run("DELETE FROM entries WHERE written_seq >= ?", [size]);
+  connection.run("UPDATE entries SET live_to = NULL WHERE live_to >= ?", [size]);
   connection.run("DELETE FROM agents WHERE first_seq >= ?", [size]);
   for (const table of ["sinks", "keys", "invitations"]) {
     connection.run(`DELETE FROM ${table} WHERE created_seq >= ?`, [size]);

@@ -17,7 +17,7 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
   ],
   ["data.delete", { key: "k", count: 1 }, { kind: "end", key: "k" }],
   ["data.delete_prefix", { prefix: "p", count: 2 }, { kind: "end_prefix", prefix: "p", count: 2 }],
-  ["data.expire", { count: 3 }, { kind: "expire", count: 3 }],
+  ["data.expire", { count: 3, through: 7 }, { kind: "expire", count: 3, through: 7 }],
   [
     "data.erase",
     {

@@ -9,6 +9,9 @@ const NOW = Date.parse("2026-01-01T00:00:00Z");
 const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>
   inForce(workspacePoliciesOf(1, { policies: floor, ...more }), policiesOf({ policies: config }), NOW);
 
+/** What is in force when nobody sets it. */
+const DEFAULT = { policies: { history_days: 30 }, from: { history_days: "default" } } as const;
+
 const PUBLIC = { detector: "email", equals: "support@contoso.com", reason: "public" };
 const OTHER = { detector: "email", ends_with: "@example.com", reason: "ours" };
 const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}\\b", mode });
@@ -16,17 +19,30 @@ const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}
 test("without a floor, everything is from the config", () => {
   const own = { block_pii: true, retention_days: 3, block_secrets: false };
   expect(inForce(NO_WORKSPACE_POLICIES, policiesOf({ policies: own }), 0)).toEqual({
-    policies: { block_pii: true, retention_days: 3 },
-    from: { block_pii: "config", retention_days: "config" },
+    policies: { block_pii: true, retention_days: 3, ...DEFAULT.policies },
+    from: { block_pii: "config", retention_days: "config", ...DEFAULT.from },
   });
-  expect(inForce(NO_WORKSPACE_POLICIES, policiesOf({}), 0)).toEqual({ policies: {}, from: {} });
+  expect(inForce(NO_WORKSPACE_POLICIES, policiesOf({}), 0)).toEqual(DEFAULT);
+});
+
+test("the longer history of the two, 30 days when nobody sets it", () => {
+  const days = (floor: JsonObject, config: JsonObject) => {
+    const { policies, from } = under(floor, config);
+    return [policies.history_days, from.history_days];
+  };
+  expect(days({}, {})).toEqual([30, "default"]);
+  expect(days({}, { history_days: 0 })).toEqual([0, "config"]);
+  expect(days({ history_days: 0 }, {})).toEqual([0, "floor"]);
+  expect(days({ history_days: 7 }, { history_days: 3 })).toEqual([7, "floor"]);
+  expect(days({ history_days: 7 }, { history_days: 90 })).toEqual([90, "config"]);
 });
 
 test("without a config, everything is from the floor", () => {
   const screening = { pii: { detectors: { email: "audit" } }, patterns: [pattern("p", "block")], exceptions: [PUBLIC] };
   expect(under({ retention_days: 3, screening }, {})).toEqual({
-    policies: { retention_days: 3, screening },
+    policies: { retention_days: 3, screening, ...DEFAULT.policies },
     from: {
+      ...DEFAULT.from,
       retention_days: "floor",
       "screening.pii.detectors.email": "floor",
       "screening.patterns[0]": "floor",
@@ -37,8 +53,8 @@ test("without a config, everything is from the floor", () => {
 
 test("of each part the stricter one, and the floor's when they are equal", () => {
   expect(under({ retention_days: 30, block_pii: true }, { retention_days: 7, block_pii: true })).toEqual({
-    policies: { block_pii: true, retention_days: 7 },
-    from: { block_pii: "floor", retention_days: "config" },
+    policies: { block_pii: true, retention_days: 7, ...DEFAULT.policies },
+    from: { block_pii: "floor", retention_days: "config", ...DEFAULT.from },
   });
 });
 
@@ -51,8 +67,10 @@ test("modes of detectors", () => {
       pii: { mode: "redact", detectors: { iban: "redact", email: "redact", phone: "block" } },
       secrets: { mode: "audit" },
     },
+    ...DEFAULT.policies,
   });
   expect(from).toEqual({
+    ...DEFAULT.from,
     "screening.pii.mode": "floor",
     "screening.pii.detectors.iban": "config",
     "screening.pii.detectors.email": "floor",
@@ -64,8 +82,8 @@ test("modes of detectors", () => {
 test("what is off is demanded by nobody", () => {
   const one = (name: string, mode: string) => ({ screening: { pii: { detectors: { [name]: mode } } } });
   expect(under(one("email", "audit"), one("iban", "block"))).toEqual({
-    policies: { screening: { pii: { detectors: { email: "audit", iban: "block" } } } },
-    from: { "screening.pii.detectors.email": "floor", "screening.pii.detectors.iban": "config" },
+    policies: { screening: { pii: { detectors: { email: "audit", iban: "block" } } }, ...DEFAULT.policies },
+    from: { ...DEFAULT.from, "screening.pii.detectors.email": "floor", "screening.pii.detectors.iban": "config" },
   });
   const nothing = { pii: { mode: "off", detectors: { email: "off" } }, secrets: {}, patterns: [pattern("p", "off")] };
   for (const [floor, config] of [
@@ -73,12 +91,12 @@ test("what is off is demanded by nobody", () => {
     [{}, { screening: nothing, limits: {} }],
     [{ screening: nothing }, { screening: nothing, block_pii: false }],
   ] as [JsonObject, JsonObject][])
-    expect(under(floor, config)).toEqual({ policies: {}, from: {} });
+    expect(under(floor, config)).toEqual(DEFAULT);
   // Beside a mode of the kind, a detector that is off says something.
   const beside = { screening: { pii: { mode: "block", detectors: { email: "off" } } } };
   expect(under({}, beside)).toEqual({
-    policies: beside,
-    from: { "screening.pii.mode": "config", "screening.pii.detectors.email": "config" },
+    policies: { ...beside, ...DEFAULT.policies },
+    from: { ...DEFAULT.from, "screening.pii.mode": "config", "screening.pii.detectors.email": "config" },
   });
 });
 
@@ -87,6 +105,7 @@ test("patterns of both, each once", () => {
   const { policies, from } = under({ screening: { patterns: [a, b] } }, { screening: { patterns: [b, c] } });
   expect(policies.screening).toEqual({ patterns: [a, b, c] });
   expect(from).toEqual({
+    ...DEFAULT.from,
     "screening.patterns[0]": "floor",
     "screening.patterns[1]": "floor",
     "screening.patterns[2]": "config",

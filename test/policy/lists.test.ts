@@ -102,6 +102,9 @@ test("the stricter of two settings is one of them, whatever their order, and off
   const keeping = (days: number) => policiesOf({ policies: { retention_days: days } });
   expect(stricterPolicies(keeping(7), keeping(30))).toEqual(keeping(7));
   expect(stricterPolicies(keeping(30), keeping(7))).toEqual(keeping(7));
+  const remembering = (days: number) => policiesOf({ policies: { history_days: days } });
+  expect(stricterPolicies(remembering(7), remembering(0))).toEqual(remembering(7));
+  expect(stricterPolicies(remembering(0), remembering(7))).toEqual(remembering(7));
   const scheduled = (hours: number, kept: number) =>
     policiesOf({ policies: { checkpoint_every_hours: hours, checkpoints_kept: kept } });
   expect(stricterPolicies(scheduled(24, 30), scheduled(6, 7))).toEqual(scheduled(6, 30));
@@ -116,7 +119,9 @@ test("no source beside the lists names a policy", () => {
       .filter((name) => name.includes("_"))
       .join("|"),
   );
-  const own = ["policies.ts", "detectors.ts", "retention.ts", "checkpoint-schedule.ts"].map((name) => `screen/${name}`);
+  const own = ["policies.ts", "detectors.ts", "retention.ts", "history.ts", "checkpoint-schedule.ts"].map(
+    (name) => `screen/${name}`,
+  );
   const naming = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
     .filter((path) => /\.tsx?$/.test(path) && !own.includes(path))
     .filter((path) => {

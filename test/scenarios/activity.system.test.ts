@@ -16,7 +16,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** What an agent does. */
 const OWN =
-  /^(data\.(write|read|read_full|list|query|search|delete|delete_prefix|batch)|checkpoint\.[a-z]+|config\.(read|read_version|read_effective|list_versions)|policy\.check)$/;
+  /^(data\.(write|read|read_full|versions|list|query|search|delete|delete_prefix|batch)|checkpoint\.[a-z]+|config\.(read|read_version|read_effective|list_versions)|policy\.check)$/;
 
 /** What is done about an agent. */
 const ABOUT = /^(agent\.(read|suspend|resume)|audit\.[a-z]+|config\.(update|rollback)|policy\.replay|data\.erase)$/;

@@ -115,7 +115,7 @@ test("from that time on no read shows the entry, and the sweep removes it", asyn
   // The restored entry is as it was then: it does not end.
   expect((await client.get("/v1/data/read-full", { ...asked, key: "staying" })).json.expires_at).toBeNull();
   const swept = view.eventsAfter(-1).filter((event) => event.agentId === agent && event.operation === "data.expire");
-  expect(swept.map(({ details }) => details)).toEqual([{ count: 1 }]);
+  expect(swept.map(({ details }) => details)).toEqual([{ count: 1, through: 0 }]);
   const again = { path: "/v1/data/write", body: body("ending"), headers: { "if-none-match": "*" } };
   expect((await client.send(again)).status).toBe(200);
   expect((await view.verify()).problems).toEqual([]);

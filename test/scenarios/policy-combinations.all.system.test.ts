@@ -606,12 +606,14 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
       config_version: force.config === null ? null : "v1",
     });
     const { patterns, exceptions, ...modes } = json.policies.screening ?? {};
-    const members = new Map(membersOf("", { ...json.policies, screening: modes }));
+    const { history_days: days, ...policies } = json.policies;
+    expect(days).toBe(30);
+    const members = new Map(membersOf("", { ...policies, screening: modes }));
     const wanted = partsInForce(force);
     expect(Object.fromEntries(members)).toEqual(
       Object.fromEntries([...wanted].map(([path, { value }]) => [path, value])),
     );
-    const from = { ...json.from };
+    const { history_days: _, ...from } = json.from;
     for (const [path, part] of wanted) {
       expect([path, from[path]]).toEqual([path, part.from]);
       delete from[path];

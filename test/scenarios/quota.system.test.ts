@@ -98,6 +98,8 @@ test("bytes are those of the database, and deleting makes room", async () => {
   const workspace = await daemon.workspace();
   const { client } = workspace;
   const value = "x".repeat(200_000);
+  // With a history, what is deleted is kept.
+  await client.configure("a", { policies: { history_days: 0 } });
   const statuses = [];
   for (let i = 0; i < ENTRIES; i++) statuses.push((await client.write("a", `k${i}`, value)).status);
   expect(statuses).toEqual([200, 200, 200, 200, 507]);

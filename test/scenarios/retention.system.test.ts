@@ -78,11 +78,12 @@ test("is removed by a sweep, from history too, with one event", async () => {
   const stored = view.connection
     .all<[string]>("SELECT value FROM entries WHERE agent = (SELECT first_seq FROM agents WHERE agent_id = 'a')")
     .map(([value]) => JSON.parse(value));
-  expect(new Set(stored)).toEqual(new Set(["fresh words"]));
+  // What was deleted young is history.
+  expect(new Set(stored)).toEqual(new Set(["fresh words", "new words"]));
   expect(swept().map(({ line }) => line)).toEqual(["a data.expire ok"]);
   const { json } = await client.get(`/v1/audit/${swept()[0]?.id}`);
   expect(json).toMatchObject({ actor: "system", agent_id: "a" });
-  expect(Object.keys(json.details)).toEqual(["count"]);
+  expect(Object.keys(json.details)).toEqual(["count", "through"]);
   expect(json.details.count).toBeGreaterThanOrEqual(2);
 });
 

@@ -164,8 +164,8 @@ describe("what is in force", () => {
             agent_id: agent,
             config_version: null,
             policies_version: expect.stringMatching(/^p[0-9]+$/),
-            policies: { block_pii: true },
-            from: { block_pii: "floor" },
+            policies: { block_pii: true, history_days: 30 },
+            from: { block_pii: "floor", history_days: "default" },
           });
         },
       },

@@ -53,7 +53,10 @@ beforeAll(async () => {
   workspace = await daemon.workspace();
   const other = await daemon.workspace();
   const { client } = workspace;
-  await client.configure("alpha", { policies: { block_pii: true } });
+  // With a history, the stored versions would keep their events.
+  for (const agent of ["alpha", "beta"]) {
+    await client.configure(agent, { policies: { block_pii: true, history_days: 0 } });
+  }
   await client.configure("gamma", { policies: { block_pii: true } });
   await client.post("/v1/agents/gamma/suspend", { reason: "it wrote card numbers" });
   await client.post("/v1/agents/gamma/resume", { reason: "4111 1111 1111 1111" });

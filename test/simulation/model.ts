@@ -7,7 +7,7 @@ import type { OperationRequest, WorkspaceEvent } from "../../src/core/writer/con
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { VersionCondition } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
-import { ModelAgent } from "../state/model.ts";
+import { DEFAULT_HISTORY, ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
 import { isPii, isSecret, type Policies } from "./operations.ts";
 
@@ -130,6 +130,7 @@ export class ModelWorkspace {
   }
 
   write(input: OperationInputs["data.write"], { nowMs }: Circumstances): Expected {
+    if (!("value" in input)) throw new Error("no step of the simulation reverts");
     const { agentId, key, value, expiry, condition } = input;
     if (!meets(condition, this.#presentUnder(agentId, key, nowMs)))
       return { agentId: this.#orNull(agentId), result: "conflict" };
@@ -191,7 +192,8 @@ export class ModelWorkspace {
     const agent = this.#known(agentId);
     requireSwept(agent, nowMs);
     agent.configs.push({ text, policies: policiesOf(text) });
-    agent.data.configure(inForce(agent).retention_days ?? null);
+    const { retention_days: retention, history_days: days } = inForce(agent);
+    agent.data.configure(retention ?? null, days ?? DEFAULT_HISTORY);
     const version = `v${agent.configs.length}`;
     return { agentId, result: "ok", details: { version }, body: { version } };
   }

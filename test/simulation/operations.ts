@@ -13,6 +13,7 @@ export interface Policies {
   block_pii?: boolean;
   block_secrets?: boolean;
   retention_days?: number;
+  history_days?: number;
 }
 
 const AGENTS = ["a", "b", "agent-3"];
@@ -30,7 +31,8 @@ export const isSecret = (value: string): boolean => value === SECRET;
 const POLICIES: readonly Policies[] = [
   {},
   { retention_days: 1 },
-  { retention_days: 3 },
+  { retention_days: 3, history_days: 0 },
+  { history_days: 1 },
   { block_pii: true },
   { block_secrets: true, retention_days: 2 },
   { block_pii: true, block_secrets: true },

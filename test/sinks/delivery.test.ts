@@ -246,6 +246,8 @@ test("over each new connection, the last 100 events that the filter wants are se
 test("what a prune removed is one gap, and what it kept is delivered behind it", async () => {
   const taken: Taken[] = [];
   using own = await OpenWorkspace.make(directory.path);
+  // With a history, the stored versions would keep their events.
+  await own.perform("config.update", { agentId: "a", config: { policies: { history_days: 0 } } });
   await write(700, "a", own);
   await pruneTiles(own, 2);
   const send = async (message: Message) => {
@@ -253,12 +255,12 @@ test("what a prune removed is one gap, and what it kept is delivered behind it",
     return null;
   };
   const { delivery } = deliver(send, { on: own, state: { ...NEW, position: 20 } });
-  await eventually("all is delivered", () => delivery.state.position === 701);
+  await eventually("all is delivered", () => delivery.state.position === 702);
   await delivery[Symbol.asyncDispose]();
   const gaps = taken.filter(({ type }) => type === "gap");
   expect(gaps).toEqual([{ type: "gap", from: 21, to: 511 }]);
   const seqs = seqsOf(taken);
-  expect(seqs.filter((seq) => seq >= 512)).toEqual(upTo(702).slice(512));
+  expect(seqs.filter((seq) => seq >= 512)).toEqual(upTo(703).slice(512));
   expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
 });
 

@@ -14,6 +14,8 @@ test("a prune keeps what a sink has not delivered; when it no longer waits, the 
   await using receiver = await TestReceiver.start();
   await using daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1" } });
   const { client, view, id } = await daemon.workspace();
+  // With a history, the stored versions would keep their events.
+  await client.configure("a", { policies: { history_days: 0 } });
   const operations = Array.from({ length: 300 }, (_, i) => ({ op: "write", key: `k${i % 5}`, value: "v" }));
   for (let i = 0; i < 2; i++) await client.post("/v1/data/batch", { agent_id: "a", operations });
   const wish = { type: "webhook", url: receiver.url, ca: receiver.ca, start: 300, enabled: false };

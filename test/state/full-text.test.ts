@@ -279,7 +279,9 @@ test("vectors of a model outside count among the candidates, too", async () => {
 async function writeAll(
   workspace: OpenWorkspace,
   count: number,
-  entryOf: (index: number) => Pick<OperationInputs["data.write"], "key" | "value" | "metadata">,
+  entryOf: (
+    index: number,
+  ) => Pick<Extract<OperationInputs["data.write"], { value: string }>, "key" | "value" | "metadata">,
 ): Promise<void> {
   const jobs = Array.from({ length: count }, (_, i) => workspace.job("data.write", { agentId: "one", ...entryOf(i) }));
   for (let at = 0; at < jobs.length; at += 500) await workspace.writer.perform(jobs.slice(at, at + 500));

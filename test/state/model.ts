@@ -20,11 +20,21 @@ interface Entry {
 /** Days of retention, null for none; undefined for an agent without a config. */
 type Retention = number | null | undefined;
 
+/** A version that ended, and when. */
+interface Past extends Entry {
+  key: string;
+  endedAt: number;
+}
+
 interface Checkpoint {
   step: number;
   retention: Retention;
+  history: number;
   entries: Map<string, Entry>;
 }
+
+/** The days of history when nobody sets them. */
+export const DEFAULT_HISTORY = 30;
 
 export interface Shown {
   key: string;
@@ -42,7 +52,9 @@ export interface RestoreCounts {
 export class ModelAgent {
   readonly #live = new Map<string, Entry>();
   readonly #checkpoints = new Map<string, Checkpoint>();
+  #past: Past[] = [];
   #retention: Retention;
+  #history = DEFAULT_HISTORY;
   #step = 0;
 
   /** Returns a copy that goes its own way. Its checkpoints are the same. */
@@ -50,20 +62,50 @@ export class ModelAgent {
     const copy = new ModelAgent();
     for (const [key, entry] of this.#live) copy.#live.set(key, entry);
     for (const [id, checkpoint] of this.#checkpoints) copy.#checkpoints.set(id, checkpoint);
+    copy.#past = [...this.#past];
     copy.#retention = this.#retention;
+    copy.#history = this.#history;
     copy.#step = this.#step;
     return copy;
   }
 
-  configure(retentionDays: number | null): void {
+  configure(retentionDays: number | null, historyDays: number): void {
     this.#step++;
     this.#retention = retentionDays;
+    this.#history = historyDays;
+  }
+
+  /** Ends the present entry of a key. */
+  #end(key: string, nowMs: number): void {
+    const entry = this.#live.get(key);
+    this.#live.delete(key);
+    if (entry !== undefined && this.#history > 0 && this.#isFresh(entry, nowMs)) {
+      this.#past.push({ ...entry, key, endedAt: nowMs });
+    }
+  }
+
+  #readable(nowMs: number): Past[] {
+    return this.#past.filter(
+      (past) => this.#history > 0 && past.endedAt >= nowMs - this.#history * DAY_MS && this.#isFresh(past, nowMs),
+    );
+  }
+
+  /** The versions of a key, the newest write first, and when each ended; null for the present one. */
+  versions(key: string, nowMs: number): [value: string, endedAt: number | null][] {
+    const present = this.#live.get(key);
+    const all: [Entry, number | null][] = this.#readable(nowMs)
+      .filter((past) => past.key === key)
+      .map((past) => [past, past.endedAt]);
+    if (present !== undefined && this.#isFresh(present, nowMs)) all.push([present, null]);
+    const byWrite = new Map(all.map((one) => [one[0].write, one]));
+    return [...byWrite.values()].sort(([a], [b]) => b.write - a.write).map(([{ value }, endedAt]) => [value, endedAt]);
   }
 
   write(key: string, value: string, nowMs: number, expiresAt: number | null = null): void {
     const step = ++this.#step;
     const before = this.#live.get(key);
     const createdAt = before !== undefined && this.#isFresh(before, nowMs) ? before.createdAt : nowMs;
+    this.#end(key, nowMs);
     this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step, expiresAt });
   }
 
@@ -71,7 +113,7 @@ export class ModelAgent {
   delete(wanted: (key: string) => boolean, nowMs: number): number {
     this.#step++;
     const gone = [...this.#live].filter(([key, entry]) => wanted(key) && this.#isFresh(entry, nowMs));
-    for (const [key] of gone) this.#live.delete(key);
+    for (const [key] of gone) this.#end(key, nowMs);
     return gone.length;
   }
 
@@ -90,21 +132,23 @@ export class ModelAgent {
     const before = this.#retention;
     this.#save(safetyId, this.#step);
     this.#step++;
-    if (parts.config && then.retention !== undefined) this.#retention = then.retention;
     // What is past the one retention or the other stays gone.
-    const isFresh = (entry: Entry) => isWithin(before, entry, nowMs) && isWithin(this.#retention, entry, nowMs);
-    if (parts.data) return this.#restoreData(then, isFresh);
+    const after = parts.config && then.retention !== undefined ? then.retention : before;
+    const isFresh = (entry: Entry) => isWithin(before, entry, nowMs) && isWithin(after, entry, nowMs);
+    const counts = parts.data ? this.#restoreData(then, isFresh, nowMs) : null;
+    if (parts.config && then.retention !== undefined) [this.#retention, this.#history] = [then.retention, then.history];
+    if (counts !== null) return counts;
     const unchanged = [...this.#live.values()].filter((entry) => isWithin(before, entry, nowMs)).length;
     return { entries_restored: 0, entries_removed: 0, entries_unchanged: unchanged };
   }
 
-  #restoreData(then: Checkpoint, isFresh: (entry: Entry) => boolean): RestoreCounts {
+  #restoreData(then: Checkpoint, isFresh: (entry: Entry) => boolean, nowMs: number): RestoreCounts {
     const present = new Map(this.#live);
     const counts: RestoreCounts = { entries_restored: 0, entries_removed: 0, entries_unchanged: 0 };
     for (const [key, entry] of present) {
       const past = then.entries.get(key);
       if (past?.write === entry.write && isFresh(entry)) counts.entries_unchanged++;
-      else if (entry.liveFrom > then.step) this.#live.delete(key);
+      else if (entry.liveFrom > then.step) this.#end(key, nowMs);
       if (isFresh(entry) && (past === undefined || !isFresh(past))) counts.entries_removed++;
     }
     for (const [key, past] of then.entries) {
@@ -116,13 +160,19 @@ export class ModelAgent {
   }
 
   #save(id: string, step: number): void {
-    this.#checkpoints.set(id, { step, retention: this.#retention, entries: new Map(this.#live) });
+    const { entries, retention, history } = {
+      entries: new Map(this.#live),
+      retention: this.#retention,
+      history: this.#history,
+    };
+    this.#checkpoints.set(id, { step, retention, history, entries });
   }
 
-  /** What is past its retention goes for good, from checkpoints too. */
+  /** What is past its retention goes for good, from checkpoints too, and so does history that is past its days. */
   sweep(nowMs: number): void {
     for (const entries of this.#states)
       for (const [key, entry] of entries) if (!this.#isFresh(entry, nowMs)) entries.delete(key);
+    this.#past = this.#readable(nowMs);
   }
 
   /** Whether a sweep would find something. */

@@ -124,6 +124,8 @@ test("a row's id that went to another key is followed", async () => {
   const agentId = "one";
   const write = (key: string, value: string) => workspace.perform("data.write", { agentId, key, value, metadata: {} });
   const indexes = new SearchIndexes(MEMORY);
+  // With a history, the row of an entry that ended keeps its id.
+  await workspace.perform("config.update", { agentId, config: { policies: { history_days: 0 } } });
   await write("first", "nothing");
   await write("a", "green tea");
   await answers(indexes, workspace, agentId);

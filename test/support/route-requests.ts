@@ -10,14 +10,17 @@ export interface Subject {
   sink?: string;
 }
 
+/** The id of an event, where only its form matters. */
+const WROTE = "aud_01jz8v5q2pf0tbq3y8r6w1m9ck";
+
 /** The values of members and parameters, by name. */
-const valuesFor = ({ agent }: Subject): Record<string, string | object> => ({
+const valuesFor = ({ agent, event }: Subject, path: string): Record<string, string | object> => ({
   agent_id: agent,
   key: "k",
   value: "v",
   query: "q",
   prefix: "zzz",
-  version: "v1",
+  version: path.startsWith("/v1/data") ? (event.length === WROTE.length ? event : WROTE) : "v1",
   from: "0",
   operations: [{ op: "read", key: "k" }],
   policies: { block_pii: true },
@@ -48,7 +51,7 @@ export function requestOf(
     .replace(":level/*", "0/000.p/1")
     .replace("*", "000.p/1")
     .replace(":id", id);
-  const values = valuesFor(subject);
+  const values = valuesFor(subject, route.path);
   const membersOf = (validator: Route["body"]): Record<string, string> =>
     Object.fromEntries(
       Object.keys(validator?.schema.properties ?? {})

@@ -25,7 +25,7 @@ var parts = map[string]string{
 	"checkpoint":   "list|create|read|compare|restore|delete",
 	"config":       "read|read_version|list_versions|read_effective|update|rollback",
 	"dashboard":    "view",
-	"data":         "write|read|read_full|list|query|search|delete|delete_prefix|erase|expire",
+	"data":         "write|read|read_full|versions|list|query|search|delete|delete_prefix|erase|expire",
 	"installation": "heads|add_workspace|delete_workspace",
 	"key":          "create|change|revoke|rotate",
 	"log":          "vocabulary|restore",

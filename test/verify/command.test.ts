@@ -139,7 +139,7 @@ describe("a genuine workspace", () => {
 
 describe("a changed workspace", () => {
   test("is tampered with, and says where", async () => {
-    const path = changed("value.db", (c) => c.run("UPDATE entries SET value = '\"Hallo\"' WHERE id = 7"));
+    const path = changed("value.db", (c) => c.run("UPDATE entries SET value = '\"Hallo\"' WHERE id = 8"));
     const { code, out } = await verify(path);
     expect(code).toBe(1);
     expect(out).toContain("first bad event: event 2");
@@ -150,8 +150,8 @@ describe("a changed workspace", () => {
   test("an entry that was put back to an earlier genuine content is found", async () => {
     const path = changed("stale.db", (c) =>
       c.exec(`UPDATE entries SET (value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at) =
-        (SELECT value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 14)
-        WHERE id = 15`),
+        (SELECT value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 18)
+        WHERE id = 19`),
     );
     const { exit_code, sources } = await verifyJson(path);
     expect(exit_code).toBe(1);
@@ -160,7 +160,7 @@ describe("a changed workspace", () => {
 
   test("an entry taken away with its count is found", async () => {
     const path = changed("gone.db", (c) =>
-      c.exec("DELETE FROM entries WHERE id = 15; UPDATE events SET entries = 1 WHERE agent_id = 'beta'"),
+      c.exec("DELETE FROM entries WHERE id = 19; UPDATE events SET entries = 1 WHERE agent_id = 'beta'"),
     );
     expect((await verify(path)).code).toBe(1);
   });

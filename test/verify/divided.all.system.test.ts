@@ -61,7 +61,7 @@ async function live(): Promise<void> {
   await perform(...writes(150, 1));
   await perform(["data.delete", { agentId: "alpha", key: "key/3" }]);
   await perform(["data.delete_prefix", { agentId: "beta", prefix: "key/1" }]);
-  await perform(["config.update", { agentId: "beta", config: { model: "m-1" } }]);
+  await perform(["config.update", { agentId: "beta", config: { model: "m-1", policies: { history_days: 0 } } }]);
   await perform(...writes(150, 2));
   await perform(["checkpoint.restore", { checkpointId: first, restoreConfig: false, restoreData: true }]);
   await made.writer.seal();

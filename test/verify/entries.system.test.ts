@@ -133,8 +133,9 @@ test.each<Case>([
 const SWEEP = { operation: "data.expire", actor: "system", result: "ok" };
 
 test.each<[string, () => number, JsonObject]>([
-  ["where nothing expires", () => at.missed, { count: 1 }],
-  ["of more than there was", () => at.foundAlone, { count: 50 }],
+  ["where nothing expires", () => at.missed, { count: 1, through: 0 }],
+  ["of more than there was", () => at.foundAlone, { count: 50, through: 0 }],
+  ["of history after itself", () => at.foundAlone, { count: 1, through: 1000 }],
 ])("a sweep %s is found", async (_, seq, details) => {
   const { inParts: _parts, ...rest } = await said(seq(), SWEEP, details);
   const { inParts: __, ...expected } = impossible(seq());

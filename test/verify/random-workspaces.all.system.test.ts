@@ -44,6 +44,15 @@ function checkpointId(driver: Driver, number: number): string {
   return ids[number % Math.max(1, ids.length)]?.[0] ?? "cp_01h455vb4pex5vsknk084sn02q";
 }
 
+/** Draws how long versions are kept: with one of these retentions or none, and a history of days, none, or by default. */
+const policies = (...retentions: number[]): fc.Arbitrary<Record<string, number>> =>
+  fc
+    .tuple(fc.constantFrom(null, ...retentions), fc.constantFrom(null, 0, 0, 1, 3))
+    .map(([retention_days, history_days]) => ({
+      ...(retention_days !== null && { retention_days }),
+      ...(history_days !== null && { history_days }),
+    }));
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
@@ -111,17 +120,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc
-      .tuple(agent, fc.constantFrom<Record<string, number>>({}, { retention_days: 1 }, { retention_days: 3 }))
-      .map(
-        ([agentId, policies]): Step =>
-          (d) =>
-            d.perform("config.update", { agentId, config: { policies } }),
-      ),
+    arbitrary: fc.tuple(agent, policies(1, 3)).map(
+      ([agentId, policies]): Step =>
+        (d) =>
+          d.perform("config.update", { agentId, config: { policies } }),
+    ),
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<Record<string, number>>({}, { retention_days: 2 }, { retention_days: 4 }).map(
+    arbitrary: policies(2, 4).map(
       (policies): Step =>
         (d) =>
           d.perform("policies.update", { workspacePolicies: { policies } }),

@@ -51,6 +51,7 @@ function perform(model: Model, { name, input }: Part): Record<string, unknown> {
   if (name === "data.read") return present === undefined ? { found: false } : { found: true, value: present.value };
   if (!holds(input.condition, present?.version)) return { conflict: true };
   if (name === "data.delete") return { deleted: model.delete(input.key) ? 1 : 0 };
+  if (!("value" in input)) throw new Error("the model does not revert");
   if (input.value === PERSONAL) return { allowed: false };
   model.set(input.key, { value: input.value, version: "new" });
   return { allowed: true };

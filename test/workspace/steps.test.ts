@@ -62,11 +62,12 @@ test("a deletion by prefix", async () => {
   expect(await turnsOf(async () => expect(bodyOf(await deletePrefix()).deleted).toBe(ENTRIES))).toBeGreaterThan(STEPS);
 });
 
-test("a deletion by prefix of what a checkpoint sees, and the deletion of the checkpoint", async () => {
+test("a deletion by prefix of what a checkpoint sees, and the sweep after the deletion of the checkpoint", async () => {
   const checkpointId = await checkpoint();
   expect(await turnsOf(deletePrefix)).toBeGreaterThan(STEPS);
-  const deletion = () => workspace.perform("checkpoint.delete", { checkpointId });
-  expect(await turnsOf(async () => expect((await deletion()).result).toBe("ok"))).toBeGreaterThan(STEPS);
+  await workspace.perform("checkpoint.delete", { checkpointId });
+  await workspace.perform("config.update", { agentId: "a", config: { policies: { history_days: 0 } } });
+  expect(await turnsOf(() => sweepWorkspace(workspace.connection, workspace.writer))).toBeGreaterThan(STEPS);
   expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
 });
 

@@ -13,7 +13,7 @@ CREATE INDEX search_vectors_by_agent ON search_vectors (agent, made);
 CREATE TRIGGER search_vectors_deleted AFTER DELETE ON entries BEGIN
   DELETE FROM search_vectors WHERE entry = old.id;
 END;
-CREATE TRIGGER search_vectors_overwritten AFTER UPDATE OF written_seq ON entries BEGIN
+CREATE TRIGGER search_vectors_overwritten AFTER UPDATE OF written_seq, live_to ON entries BEGIN
   DELETE FROM search_vectors WHERE entry = old.id;
 END;
 

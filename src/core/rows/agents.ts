@@ -11,6 +11,7 @@ import { effectivePolicies, type WorkspacePolicies } from "../../screen/workspac
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import { loadWorkspacePolicies, policiesIn } from "./configs.ts";
 import { isSuspended } from "./suspension.ts";
+import { historyFrom } from "./sweeps.ts";
 
 export interface AgentState {
   /** Position of the agent's first event: its name in the file. */
@@ -32,6 +33,8 @@ export interface AgentState {
   readonly policies: PolicySettings;
   /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
   readonly newestCheckpoint: number;
+  /** Of the versions that ended before this position, only those that checkpoints see are there. */
+  readonly historyFrom: number;
   /** Its data and checkpoint operations are refused. */
   readonly suspended: boolean;
   /** When it wrote in the last minute. Null without a limit on that, and until a write asks: the log has it. */
@@ -40,7 +43,10 @@ export interface AgentState {
 
 /** What an operation may change about its agent; the chain head is not its business. */
 export type AgentChange = Partial<
-  Pick<AgentState, "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "suspended" | "recentWrites"> & {
+  Pick<
+    AgentState,
+    "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "historyFrom" | "suspended" | "recentWrites"
+  > & {
     /** Of the workspace's own state: the workspace policies that take effect. */
     workspacePolicies: WorkspacePolicies;
   }
@@ -57,7 +63,7 @@ export const WITH_HEADS = `agents a JOIN events h
 
 /** One statement, since every search and every list on a reader thread runs it. */
 const STATE = `SELECT a.first_seq, h.agent_seq, lower(hex(h.hash)), h.entries, c.version, c.config,
-    (SELECT max(as_of_seq) FROM checkpoints WHERE agent = a.first_seq),
+    (SELECT max(as_of_seq) FROM checkpoints WHERE agent = a.first_seq), (${historyFrom("a.agent_id")}),
     (${isSuspended("a.agent_id")})
   FROM ${WITH_HEADS} LEFT JOIN configs c
     ON c.agent = a.first_seq AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
@@ -71,6 +77,7 @@ type StateRow = [
   configVersion: number | null,
   config: string | null,
   newestCheckpoint: number | null,
+  historyFrom: number | null,
   suspended: number | null,
 ];
 
@@ -82,7 +89,7 @@ export async function readAgent(
 ): Promise<AgentState | null> {
   const row = await reader.get<StateRow>(STATE, [agentId]);
   if (row === undefined) return null;
-  const [firstSeq, headSeq, headHash, liveEntries, configVersion, config, newestCheckpoint, suspended] = row;
+  const [firstSeq, headSeq, headHash, liveEntries, configVersion, config, newestCheckpoint, from, suspended] = row;
   const beginning = freshState(agentId, firstSeq, workspacePolicies ?? (await loadWorkspacePolicies(reader)));
   const own = config === null ? NO_POLICIES : policiesIn(config);
   return {
@@ -94,6 +101,7 @@ export async function readAgent(
     own,
     policies: effectivePolicies(beginning.workspacePolicies, own),
     newestCheckpoint: newestCheckpoint ?? -1,
+    historyFrom: from ?? 0,
     suspended: suspended === 1,
     recentWrites: null,
   };
@@ -116,6 +124,7 @@ export const freshState = (agentId: string | null, seq: number, workspacePolicie
   workspacePolicies,
   policies: workspacePolicies.policies,
   newestCheckpoint: -1,
+  historyFrom: 0,
   suspended: false,
   recentWrites: null,
 });
@@ -210,6 +219,7 @@ export class AgentDirectory {
       workspacePolicies: before.workspacePolicies,
       policies: before.policies,
       newestCheckpoint: before.newestCheckpoint,
+      historyFrom: before.historyFrom,
       suspended: before.suspended,
       recentWrites: before.recentWrites,
     };

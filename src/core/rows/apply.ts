@@ -25,14 +25,15 @@ import { insertConfig, type NewConfig } from "./configs.ts";
 import { endEntry, endPrefix, type Moment, putEntry } from "./entries.ts";
 import { type ErasureTarget, erase, eraseDetails } from "./erasure.ts";
 import { removeExpired } from "./expiry.ts";
+import { dropHistory } from "./history.ts";
 import { prune } from "./log/pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
 /** What effects need besides the facts in the event. Texts are canonical JSON. */
 interface Contents {
   put: { value: string; metadata: string; salt: string };
-  /** `live`: the number of versions that are present entries. */
-  expire: { fresh: Freshness; live: number };
+  /** `expired`: how many of the versions have expired; the others are history. `live`: how many are present entries. */
+  expire: { fresh: Freshness; expired: number; live: number };
   erase: { agentId: string; target: ErasureTarget };
   add_config: { content: NewConfig };
   /** Null when the config, or the data, does not change. */
@@ -99,8 +100,7 @@ async function applyOther(
       requireCount(await endPrefix(tx, agent, effect.prefix, moment), effect.count);
       return { liveEntries: liveEntries - effect.count };
     case "expire":
-      requireCount(await removeExpired(tx, agent, effect.fresh, { ...moment, count: effect.count }), effect.count);
-      return { liveEntries: liveEntries - effect.live };
+      return applyExpiry(tx, agent, effect, moment);
     case "erase": {
       const erased = await erase(tx, agent, effect.agentId, effect.target, moment.pause);
       requireCount(erased.entries, effect.entries);
@@ -137,6 +137,20 @@ async function applyOther(
       if (effect.account !== null) await eraseAccount(tx, effect.account, effect.erased, moment.pause);
       return undefined;
   }
+}
+
+/** Removes versions that have expired, and then those of the history that ended before a position. */
+async function applyExpiry(
+  tx: Transaction,
+  agent: AgentState,
+  { count, through, fresh, expired, live }: EffectOf<"expire">,
+  moment: Moment,
+): Promise<AgentChange> {
+  const removed = await removeExpired(tx, agent, fresh, { ...moment, count: expired });
+  const isMoved = through > agent.historyFrom;
+  const dropped = isMoved ? await dropHistory(tx, agent, fresh, { ...moment, through }) : 0;
+  requireCount(removed + dropped, count);
+  return { liveEntries: agent.liveEntries - live, historyFrom: through };
 }
 
 /** Makes a safety checkpoint, so that the restore can be undone, and restores the config and the data. */

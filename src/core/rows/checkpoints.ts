@@ -9,6 +9,7 @@ import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { directionOf } from "./direction.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
+import { IS_SEEN } from "./history.ts";
 
 interface NewCheckpoint {
   id: string;
@@ -84,7 +85,7 @@ const typed = (sort: keyof typeof SORTED_BY, value: string): string | number =>
   sort === "label" ? value : Number(value);
 
 /**
- * Deletes a checkpoint and the history that only it saw. Returns the highest position that a remaining checkpoint of
+ * Deletes a checkpoint and the versions that only it saw and that ended before the agent's history begins. Returns the highest position that a remaining checkpoint of
  * the agent sees, -1 for none.
  */
 export async function deleteCheckpoint(
@@ -98,7 +99,7 @@ export async function deleteCheckpoint(
   await tx.run("DELETE FROM checkpoints WHERE id = ?", [id]);
   // All that it saw and that has ended is looked at before any of it is removed: each version once.
   const unseen: Sized[] = [];
-  for await (const versions of endedVersions(tx, agent.firstSeq, asOfSeq)) {
+  for await (const versions of endedVersions(tx, agent, asOfSeq)) {
     unseen.push(...versions.filter(([, , , isSeen]) => isSeen === 0).map(([own, , bytes]): Sized => [own, bytes]));
     await pause();
   }
@@ -108,15 +109,16 @@ export async function deleteCheckpoint(
 
 type EndedVersion = [id: number, liveTo: number, bytes: number, isSeen: number];
 
-/** Pages of the versions that were visible at a position and have ended, and whether a checkpoint sees each. */
-function endedVersions(reader: Reader, agent: number, asOfSeq: number) {
+/**
+ * Pages of the versions that were visible at a position and ended before the agent's history begins, and whether a
+ * checkpoint sees each.
+ */
+function endedVersions(reader: Reader, { firstSeq, historyFrom }: AgentState, asOfSeq: number) {
   const read = (sql: string, parameters: number[], limit: number) =>
     reader.all<EndedVersion>(
-      `SELECT id, live_to, ${BYTES},
-         EXISTS (SELECT 1 FROM checkpoints c WHERE c.agent = entries.agent
-                 AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)
-       FROM entries WHERE agent = ? AND live_to ${sql} AND live_from <= ? ORDER BY live_to, id LIMIT ?`,
-      [agent, ...parameters, asOfSeq, limit],
+      `SELECT id, live_to, ${BYTES}, ${IS_SEEN} FROM entries
+       WHERE agent = ? AND live_to ${sql} AND live_to < ? AND live_from <= ? ORDER BY live_to, id LIMIT ?`,
+      [firstSeq, ...parameters, historyFrom, asOfSeq, limit],
     );
   return pagesByTwo(asOfSeq, CHANGED_AT_ONCE, read, ([id, liveTo]) => [liveTo, id]);
 }

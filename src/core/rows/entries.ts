@@ -1,9 +1,10 @@
 /**
  * An agent's data, in versions. A version is visible at position S of the log when `live_from <= S` and (`live_to` is
- * null or `live_to > S`). What an operation ends is kept only if a checkpoint sees it; otherwise it is overwritten or
- * deleted on the spot.
+ * null or `live_to > S`). What an operation ends is kept as history, or because a checkpoint sees it; without either it is
+ * overwritten or deleted on the spot.
  */
 import type { JsonObject } from "../../json.ts";
+import { keepsHistory } from "../../screen/history.ts";
 import { freshAt, isFresh } from "../../screen/retention.ts";
 import { after, type MaybePromise, type Reader, type Transaction } from "../../store/transaction.ts";
 import { CHANGED_AT_ONCE, goOn, inSteps } from "../../store/walk.ts";
@@ -169,17 +170,21 @@ export async function findEntryOrigin(reader: Reader, id: number) {
   return { writtenBy: row[0], configVersion: showVersion(row[1]) };
 }
 
-/** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
-const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
+const CONTENT = "agent, key, value, metadata, salt, written_seq, created_seq, created_at, updated_at, expires_at";
 
-/** A new content in place of one that no checkpoint sees and that is not gone. */
+/** Keeps a copy of a present version as an ended one, when a checkpoint may see it, or as history unless it is gone. */
+const KEEP = `INSERT INTO entries (live_from, live_to, ${CONTENT})
+  SELECT live_from, ?1, ${CONTENT} FROM entries WHERE agent = ?2 AND key = ?3 AND live_to IS NULL
+    AND (live_from <= ?4 OR (?5 AND updated_at >= ?6 AND (expires_at IS NULL OR expires_at > ?7)))`;
+
+/** A new content in place of one that is not gone. */
 const overwrite = (change: string, condition: string) => `UPDATE entries
   SET value = ?1, metadata = ?2, salt = unhex(?3), written_seq = ?4, live_from = ?4, updated_at = ?5${change}
-  WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND live_from > ?8 AND updated_at >= ?9 AND ${condition}`;
+  WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND updated_at >= ?8 AND ${condition}`;
 
 /** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
 const OVERWRITE_LASTING = overwrite("", "expires_at IS NULL");
-const OVERWRITE = overwrite(", expires_at = ?11", "(expires_at IS NULL OR expires_at > ?10)");
+const OVERWRITE = overwrite(", expires_at = ?10", "(expires_at IS NULL OR expires_at > ?9)");
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
 export function putEntry(
@@ -190,12 +195,16 @@ export function putEntry(
 ): MaybePromise<number> {
   const { seq, nowMs } = moment;
   const { key, value, metadata, salt, expiresAtMs } = content;
-  const { cutoffMs } = freshAt(agent.policies, nowMs);
-  const written = [value, metadata, salt, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
-  const changed =
+  const { firstSeq, newestCheckpoint: seen, policies } = agent;
+  const { cutoffMs } = freshAt(policies, nowMs);
+  const history = keepsHistory(policies);
+  const kept = seen < 0 && !history ? 0 : tx.change(KEEP, [seq, firstSeq, key, seen, history ? 1 : 0, cutoffMs, nowMs]);
+  const written = [value, metadata, salt, seq, nowMs, firstSeq, key, cutoffMs];
+  const changed = after(kept, () =>
     expiresAtMs === null
       ? tx.change(OVERWRITE_LASTING, written)
-      : tx.change(OVERWRITE, [...written, nowMs, expiresAtMs]);
+      : tx.change(OVERWRITE, [...written, nowMs, expiresAtMs]),
+  );
   return after(changed, (overwritten) => {
     if (overwritten === 1) return 0;
     const created = insertLive(tx, agent, content, { createdSeq: seq, createdAt: nowMs }, moment);
@@ -203,36 +212,27 @@ export function putEntry(
   });
 }
 
-type LiveTuple = [
-  id: number,
-  liveFrom: number,
-  createdSeq: number,
-  createdAt: number,
-  updatedAt: number,
-  expiresAt: number | null,
-];
+type LiveTuple = [id: number, createdSeq: number, createdAt: number, updatedAt: number, expiresAt: number | null];
 
-/** Writes a content in place of one that a checkpoint sees, that is gone, or that ends by itself. Returns 0. */
+/** Writes a content in place of one that is gone, or that ends by itself. Returns 0. */
 async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
   const live = await tx.get<LiveTuple>(
-    `SELECT id, live_from, created_seq, created_at, updated_at, expires_at FROM entries
+    `SELECT id, created_seq, created_at, updated_at, expires_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, content.key],
   );
   if (live === undefined) throw new Error("an entry vanished inside its own transaction");
-  const [id, liveFrom, createdSeq, createdAt, updatedAt, expiresAt] = live;
+  const [id, createdSeq, createdAt, updatedAt, expiresAt] = live;
   // An entry that is gone no longer exists: the next write of its key creates a new one.
   const goesOn = isFresh(updatedAt, expiresAt, freshAt(agent.policies, moment.nowMs));
   const origin = goesOn ? { createdSeq, createdAt } : { createdSeq: moment.seq, createdAt: moment.nowMs };
-  if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
-  else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
+  await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   await insertLive(tx, agent, content, origin, moment);
   return 0;
 }
 
-const INSERT_LIVE = `INSERT INTO entries
-    (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-  VALUES (?1, ?2, ?3, ?4, unhex(?5), ?6, ?7, ?6, ?8, ?9, ?10)
+const INSERT_LIVE = `INSERT INTO entries (live_from, ${CONTENT})
+  VALUES (?6, ?1, ?2, ?3, ?4, unhex(?5), ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (agent, key) WHERE live_to IS NULL DO NOTHING`;
 
 /** Inserts a content as the present one, unless the key has one. Returns how many rows it inserted. */
@@ -248,8 +248,8 @@ function insertLive(
 }
 
 /**
- * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the rest is deleted.
- * Returns how many ended.
+ * Ends the present entries that a condition names. Without a history, only what a checkpoint may see is kept. Returns how
+ * many ended.
  */
 async function endWhere(
   tx: Transaction,
@@ -260,7 +260,7 @@ async function endWhere(
 ): Promise<number> {
   const named = `agent = ? AND live_to IS NULL AND ${condition}`;
   const bound = [agent.firstSeq, ...parameters];
-  const { newestCheckpoint: seen } = agent;
+  const seen = keepsHistory(agent.policies) ? seq : agent.newestCheckpoint;
   const keep = `UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`;
   const kept = seen < 0 ? 0 : await tx.change(keep, [seq, ...bound, seen]);
   const deleted = await tx.change(`DELETE FROM entries WHERE ${named}`, bound);

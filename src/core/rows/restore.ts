@@ -103,7 +103,7 @@ export async function planRestore(
 }
 
 /**
- * Carries out a plan. Present versions that end are kept as history for the operation's safety checkpoint. Restored
+ * Carries out a plan. Present versions that end are kept for the operation's safety checkpoint. Restored
  * versions keep the time of their write, so their retention continues.
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {

@@ -98,9 +98,9 @@ export const EffectivePolicies = shape("EffectivePolicies", {
   config_version: nullable(VersionId),
   policies_version: nullable(PoliciesVersionId),
   policies: Policies,
-  from: t.Record(t.String(), oneOf(["floor", "config"]), {
+  from: t.Record(t.String(), oneOf(["floor", "config", "default"]), {
     description:
-      "What demands each member, by its path, such as `screening.pii.mode` or `screening.patterns[0]`: `floor` for the workspace's policies.",
+      "What demands each member, by its path, such as `screening.pii.mode` or `screening.patterns[0]`: `floor` for the workspace's policies, `default` for what nobody sets.",
     examples: [Object.fromEntries(Object.keys(FEW_POLICIES).map((name) => [name, "floor"]))],
   }),
 });

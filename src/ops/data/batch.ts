@@ -7,7 +7,8 @@ import { showTime, showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../screen/decide.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
-import { deleteData, noEntry } from "./operations.ts";
+import { noEntry } from "./missing.ts";
+import { deleteData } from "./operations.ts";
 import { writeOperation } from "./write.ts";
 
 const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) => {

@@ -1,29 +1,19 @@
 /** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
 
-import type { AgentState } from "../../core/rows/agents.ts";
 import { findEntry, findEntryOrigin, findValue, hasEntry } from "../../core/rows/entries.ts";
 import { countErasable, type ErasureTarget } from "../../core/rows/erasure.ts";
 import { countListed } from "../../core/rows/listing/groups.ts";
-import {
-  answered,
-  type Context,
-  naming,
-  notFound,
-  type OperationsOf,
-  type Outcome,
-  type Run,
-  refused,
-} from "../../core/writer/operation.ts";
+import { answered, naming, notFound, type OperationsOf, type Run, refused } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../screen/decide.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
 import { conflictOver } from "./conflict.ts";
 import { listData, queryData } from "./list.ts";
+import { noEntry } from "./missing.ts";
 import { searchData } from "./search.ts";
+import { versionsOfData } from "./versions.ts";
 import { writeOperation } from "./write.ts";
-
-const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
 
 export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
   after(context.agents.find(agentId), (agent) => {
@@ -53,14 +43,6 @@ const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, k
     `"metadata":${entry.metadata},${rest.slice(1)}`;
   return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
 };
-
-/**
- * Returns the outcome for a missing entry. Its key was never screened, and may be text that a policy keeps out of the
- * log.
- */
-export function noEntry({ agents }: Context, agent: AgentState | null, agentId: string, key: string): Outcome {
-  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
-}
 
 export const deleteData: Run<"data.delete"> = async (reader, context, input) => {
   const { agentId, key, condition } = input;
@@ -120,6 +102,7 @@ export const dataOperations: OperationsOf<"data"> = {
   "data.write": writeOperation,
   "data.read": { run: readData },
   "data.read_full": { run: readFullData },
+  "data.versions": versionsOfData,
   "data.list": listData,
   "data.query": queryData,
   "data.delete": { run: deleteData },

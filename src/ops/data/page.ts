@@ -15,7 +15,7 @@ import { endOf } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
-const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
+export const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
 /** The most entries below one row, and the most text of them, UTF-16 units. */
 const MAX_BELOW = 10_000;

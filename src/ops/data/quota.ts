@@ -20,13 +20,14 @@ import {
 } from "../../core/writer/operation.ts";
 import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
+import { HISTORY } from "../../screen/history.ts";
 import type { Reader } from "../../store/transaction.ts";
 
 /** The limits of one workspace; 0 for no limit. */
 export interface Quota {
   /** The entries of all agents, including expired entries that were not swept yet. */
   entries: number;
-  /** The bytes of its database: data, history for checkpoints, and the audit trail. */
+  /** The bytes of its database: data, their history, and the audit trail. */
   bytes: number;
 }
 
@@ -105,7 +106,7 @@ export const hasRoom = async (reader: Reader, quota: Quota | null): Promise<bool
 function explain({ quota, limit, used }: Excess): string {
   return quota === "entries"
     ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
-    : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`;
+    : `The workspace's database holds ${used} of ${limit} bytes. Erase entries, delete checkpoints, set a shorter ${HISTORY}, or ask the operator for a larger quota_bytes.`;
 }
 
 async function growthOf(reader: Reader, context: Context, input: Input): Promise<Growth | null> {
@@ -114,6 +115,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return { written: input, entries: 1, bytes };
   }
+  if ("revertTo" in input) return { written: input, entries: 1, bytes: 0 };
   if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId, context.principal.agents);
   if (checkpoint === undefined) return null;

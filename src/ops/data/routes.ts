@@ -18,7 +18,7 @@ import {
 import { parseFilter } from "../../api/filter.ts";
 import { listInput } from "../../api/page.ts";
 import { route } from "../../api/route.ts";
-import { object } from "../../api/shapes.ts";
+import { EventId, object } from "../../api/shapes.ts";
 import { ifVersion, type VersionCondition } from "../../operation-facts.ts";
 import { invalid } from "../../problem.ts";
 import {
@@ -27,6 +27,7 @@ import {
   DeletedOrErased,
   Entry,
   EntryList,
+  EntryVersionList,
   explainBatch,
   FullEntry,
   IF_VERSION,
@@ -108,6 +109,30 @@ export const dataRoutes = [
   }),
 
   route({
+    operation: "data.write",
+    name: "data.revert",
+    at: "POST /v1/data/revert",
+    body: object({
+      agent_id: AgentId,
+      key: Key,
+      version: { ...EventId, description: "The version whose content is written again: the `audit_id` of its write." },
+      ...IF_VERSION,
+    }),
+    input: ({ body, condition }) => ({
+      agentId: body.agent_id,
+      key: body.key,
+      revertTo: body.version,
+      ...conditionIn(condition, body.if_version),
+    }),
+    conditional: true,
+    summary: "Write an earlier version again",
+    description:
+      "Writes the content of a version as a new one, which does not end by itself, under the policies in force now. `GET /v1/data/versions` lists the versions. The event is a `data.write` with `reverted_from`.",
+    response: { etag: true, description: "Stored, or blocked by a policy.", schema: WriteResult },
+    problems: ["version_not_found", "version_gone"],
+  }),
+
+  route({
     operation: "data.batch",
     at: "POST /v1/data/batch",
     body: Batch,
@@ -143,6 +168,25 @@ export const dataRoutes = [
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
     response: { description: "The entry.", schema: FullEntry, etag: true },
+    problems: ["entry_not_found"],
+  }),
+
+  route({
+    operation: "data.versions",
+    at: "GET /v1/data/versions",
+    query: object({
+      agent_id: AgentId,
+      key: Key,
+      include_values: flag("Whether to return the values and metadata too"),
+      limit: PAGE_PARAMETERS.limit,
+      cursor: PAGE_PARAMETERS.cursor,
+    }),
+    input: ({ query: { agent_id: agentId, key, include_values: includeValues = false, ...page } }) =>
+      listInput("data.versions", { agentId, key, includeValues }, page),
+    summary: "List the versions of an entry",
+    description:
+      "Every write of the key that is kept, the newest first: the present version, and those that were overwritten, deleted or replaced by a restore within the days of its history. What ended before `kept_since` is gone.",
+    response: { description: "One page of versions.", schema: EntryVersionList },
     problems: ["entry_not_found"],
   }),
 

@@ -141,6 +141,31 @@ export const FullEntry = shape("FullEntry", {
   expires_at: nullable(Time),
 });
 
+/** A page of the history of an entry. */
+export const EntryVersionList = component(
+  "EntryVersionList",
+  listOf(
+    shape("EntryVersionItem", {
+      version: EntryVersion,
+      key: Key,
+      written_at: Time,
+      written_by: { ...Actor, description: "The actor who wrote it." },
+      ended_at: nullable({
+        ...Time,
+        description: "When it was overwritten, deleted or replaced; null: it is present.",
+      }),
+      ended_by: nullable(
+        shape("VersionEnd", { audit_id: EventId, operation: t.String({ examples: ["data.write"] }) }, "What ended it."),
+      ),
+      reverted_from: t.Optional({ ...EntryVersion, description: "The version whose content it is, after a revert." }),
+      quarantined: t.Boolean({ description: "Whether it is set aside." }),
+      value: t.Optional({ ...Value, description: "Present with include_values=true." }),
+      metadata: t.Optional(Metadata),
+    }),
+    { kept_since: { ...Time, description: "What ended before this time is gone." } },
+  ),
+);
+
 const Group = shape("EntryGroup", {
   prefix: t.String({
     description: "What the keys begin with, up to and including the delimiter.",

@@ -1,9 +1,18 @@
-/** Writes an entry, unless limits or policies refuse it. */
+/** Writes an entry, or a version of it again, unless limits or policies refuse it. */
 
 import type { AgentState } from "../../core/rows/agents.ts";
+import { readVersion } from "../../core/rows/entries.ts";
+import { findReadable, findWrite, readableHistory } from "../../core/rows/versions.ts";
 import { admit, underBar } from "../../core/writer/admission.ts";
 import { type Decided, reportedOf, Screening } from "../../core/writer/decided.ts";
-import { answered, type Context, type Run } from "../../core/writer/operation.ts";
+import {
+  answered,
+  type Context,
+  type Look,
+  type LookContext,
+  type Outcome,
+  type Run,
+} from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
@@ -11,16 +20,33 @@ import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
 import { type Allowed, decide, type Refused, type Reported } from "../../screen/decide.ts";
+import type { PolicySettings } from "../../screen/policies.ts";
 import { after, type Reader } from "../../store/transaction.ts";
 import { conflictOver } from "./conflict.ts";
+import { noVersion } from "./missing.ts";
 
 const STORED = "Stored.";
 const REDACTED = "Stored, with what the policies do not allow replaced.";
 const REPORTED = "Stored. The policies report what they found.";
 
-type Write = OperationInputs["data.write"];
+type Input = OperationInputs["data.write"];
+type Revert = Extract<Input, { revertTo: string }>;
+/** What is written. `revertedFrom`: the version whose content it is. */
+type Write = Exclude<Input, Revert> & { revertedFrom?: string };
 
 const screening = new Screening<"data.write", Write>(decide);
+
+const isRevert = (input: Input): input is Revert => "revertTo" in input;
+
+/** Decides about a content before the transaction. That of a version is read in it. */
+const look: Look<"data.write", Decided | undefined> = Object.assign(
+  async (reader: Reader, context: LookContext, input: Input) =>
+    isRevert(input) ? undefined : screening.look(reader, context, input),
+  {
+    under: (policies: PolicySettings, input: Input, nowMs: number) =>
+      isRevert(input) ? undefined : screening.look.under?.(policies, input, nowMs),
+  },
+);
 
 /** Returns when the entry expires, ms; null for never. @throws {Problem} when that time is past */
 function expiryOf({ expiry }: Write, nowMs: number): number | null {
@@ -32,12 +58,26 @@ function expiryOf({ expiry }: Write, nowMs: number): number | null {
 
 export const writeData: Run<"data.write", Decided> = (reader, context, input, found) =>
   after(context.agents.find(input.agentId), (known) => {
+    const write = () =>
+      isRevert(input) ? reverted(reader, context, input, known) : admitted(reader, context, input, known, found);
     const { condition } = input;
-    if (condition === undefined) return admitted(reader, context, input, known, found);
-    return conflictOver(reader, context, known, { ...input, condition }).then(
-      (refusal) => refusal ?? admitted(reader, context, input, known, found),
-    );
+    if (condition === undefined) return write();
+    return conflictOver(reader, context, known, { ...input, condition }).then((refusal) => refusal ?? write());
   });
+
+/** Writes the content of a version again, which then does not end by itself. */
+async function reverted(reader: Reader, context: Context, input: Revert, agent: AgentState | null): Promise<Outcome> {
+  const { agentId, key, revertTo } = input;
+  const writtenSeq = agent === null ? null : await findWrite(reader, agent, key, revertTo);
+  if (agent === null || writtenSeq === null) return noVersion(context, agent, input, "version_not_found");
+  const { nowMs } = context;
+  const readable = await readableHistory(reader, agent, nowMs);
+  const id = await findReadable(reader, agent, key, writtenSeq, { readable, nowMs });
+  if (id === undefined)
+    return noVersion(context, agent, input, "version_gone", { kept_since: showTime(readable.sinceMs) });
+  const { value, metadata } = await readVersion(reader, id);
+  return admitted(reader, context, { agentId, key, value, metadata, revertedFrom: revertTo }, agent);
+}
 
 /** Writes unless limits or policies refuse it. `known`: null when this is the agent's first event. */
 function admitted(reader: Reader, context: Context, input: Write, known: AgentState | null, found?: Decided) {
@@ -67,6 +107,7 @@ function stored(
   const digest = valueDigest(salt, key, metadata, value);
   const details: JsonObject = { key, value_digest: digest };
   if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
+  if (input.revertedFrom !== undefined) details.reverted_from = input.revertedFrom;
   if (found !== undefined) Object.assign(details, reportedOf(decision));
   const rest = found === undefined ? `"message":"${STORED}"` : JSON.stringify(answerOf(found)).slice(1, -1);
   const effect = { kind: "put", key, digest, value, metadata, salt, expiresAtMs } as const;
@@ -94,4 +135,4 @@ function answerOf({ findings, redacted }: Reported): object {
   return findings.length === 0 ? { message: STORED } : { message: REPORTED, findings };
 }
 
-export const writeOperation = { look: screening.look, run: writeData };
+export const writeOperation = { look, run: writeData };

@@ -6,6 +6,7 @@
  * log gives what it learned, and what it could not decide, to the verifier that joins the segments.
  */
 import { dependsOnPolicies } from "../../details.ts";
+import { positionOf } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
@@ -218,6 +219,8 @@ function isPossibleVersion(event: AuditEventBody, details: JsonObject, inForce: 
       return restored === undefined || (isNext(restored) && isThere(from));
     case "add_checkpoint":
       return asOf === seq;
+    case "put":
+      return details.reverted_from === undefined || (positionOf(String(details.reverted_from)) ?? seq) < seq;
   }
   const needs = needsOf(operation);
   if (needs === "config")

@@ -74,9 +74,10 @@ export class EntryCheck {
     // That it is older than another one says least: it may be a row that no event made.
     const problem = entryProblem(version, this.agent.agentId) ?? stale;
     if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
-    if (!seen && version.live_to !== null) {
+    if (!seen && version.live_to !== null && version.live_to < this.#facts.history.facts.historyFrom) {
       const row = { ...rowOf(version), whole: true };
-      this.report("content_orphan", writtenSeq, "an ended entry is kept that no checkpoint sees", row);
+      const message = "an ended entry is kept that no checkpoint sees, and that ended before the history begins";
+      this.report("content_orphan", writtenSeq, message, row);
     }
     this.#countRestored(version);
   }

@@ -2,7 +2,7 @@
  * Prunes the log. Events before a position are deleted; their hashes stay in the tiles of the tree. Events on which
  * something else depends are kept: the first event of each chain and its last one before the position, all events that
  * a stored entry, config, checkpoint or key names, all events that state rows or heads, each agent's
- * newest suspension or resumption, and the declared restores. The event of the pruning states what is kept.
+ * newest suspension or resumption, its newest sweep, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
 import schema from "../../../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
@@ -15,6 +15,7 @@ import type { Reader, Transaction } from "../../../store/transaction.ts";
 import { sqlTexts } from "../../../store/values.ts";
 import { goOn } from "../../../store/walk.ts";
 import { SWITCHED } from "../suspension.ts";
+import { SWEPT } from "../sweeps.ts";
 
 /** The table of the rows that the newest pruning kept. It is made when first needed. */
 export const KEPT_ROWS_SCHEMA = schema;
@@ -73,6 +74,7 @@ const KEPT = `(SELECT 0
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
   UNION SELECT max(seq) FROM events WHERE ${SWITCHED} GROUP BY agent_id
+  UNION SELECT max(seq) FROM events WHERE ${SWEPT} GROUP BY agent_id
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND result = 'ok' AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** SQL: the events that a pruning deletes. The position is the only parameter. */

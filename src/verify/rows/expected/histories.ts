@@ -1,13 +1,15 @@
 /** Loads the facts about every agent that are needed before the log is read; see {@link StoredFacts}. */
 import { sqlNames } from "../../../core/rows/entry-changes.ts";
-import { RETENTION, type WithRetention } from "../../../screen/retention.ts";
+import { historyFrom } from "../../../core/rows/sweeps.ts";
+import { HISTORY } from "../../../screen/history.ts";
+import { RETENTION } from "../../../screen/retention.ts";
 import { decodeText } from "../../../store/packed.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { integer, textBytes } from "../../columns.ts";
 import { eventColumn, readNamedEvent } from "../events-named.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
-import { type PoliciesVersion, Retention, retentionOf } from "./retention.ts";
+import { type KeepingPolicies, keepingOf, type PoliciesVersion, Retention } from "./retention.ts";
 
 const ROWS_AT_ONCE = 2_000;
 
@@ -25,12 +27,15 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
   const others: StoredFacts = { ...NOTHING_STORED, retention: new Retention(new Map(), workspacePolicies) };
   const retentionFor = (agentId: string | null) => retention.get(agentId) ?? others.retention;
   const swept = configs.size === 0 && others.retention.isNone ? new Map() : await loadSweeps(reader, retentionFor);
+  const histories = await loadBeginnings(reader, wanted);
   const facts = new Map<string | null, StoredFacts>();
-  for (const agentId of new Set([...checkpoints.keys(), ...retention.keys(), ...swept.keys()])) {
+  const agents = [checkpoints, retention, swept, histories].flatMap((known) => [...known.keys()]);
+  for (const agentId of new Set(agents)) {
     facts.set(agentId, {
       checkpoints: Float64Array.from(checkpoints.get(agentId) ?? []).sort(),
       retention: retentionFor(agentId),
       sweptBeforeMs: swept.get(agentId) ?? -1,
+      historyFrom: histories.get(agentId) ?? 0,
     });
   }
   return new Histories(facts, others, prunedBefore, start);
@@ -46,22 +51,35 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
   return positions;
 }
 
-/** Returns the policies of the configs that have a retention, by agent and version. */
-async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, WithRetention>>> {
-  const configs = new Map<string | null, Map<string, WithRetention>>();
+/** Returns the policies of the configs that say how long versions are kept, by agent and version. */
+async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, KeepingPolicies>>> {
+  const configs = new Map<string | null, Map<string, KeepingPolicies>>();
   const columns = [textBytes("a.agent_id"), integer("c.version"), textBytes("c.config")].join(", ");
-  const sql = `SELECT c.rowid, ${columns} FROM configs ${OF_AGENTS} AND instr(c.config, '${RETENTION}') > 0`;
+  const named = `(instr(c.config, '${RETENTION}') > 0 OR instr(c.config, '${HISTORY}') > 0)`;
+  const sql = `SELECT c.rowid, ${columns} FROM configs ${OF_AGENTS} AND ${named}`;
   type Config = [rowid: number, agentId: Buffer | null, version: number | null, config: Buffer | null];
   for await (const [, agentId, version, config] of rowsOf<Config>(
     reader,
     `${sql} AND a.agent_id IS NOT NULL`,
     wanted,
   )) {
-    const policies = retentionOf(decodeText(config));
+    const policies = keepingOf(decodeText(config));
     if (policies === null || version === null) continue;
     configs.getOrInsertComputed(decodeText(agentId), () => new Map()).set(`v${version}`, policies);
   }
   return configs;
+}
+
+/** Returns the position with which the history of each agent begins, of those that had a sweep. */
+async function loadBeginnings(reader: Reader, wanted: Wanted): Promise<Map<string | null, number>> {
+  const beginnings = new Map<string | null, number>();
+  const sql = `SELECT c.rowid, ${textBytes("c.agent_id")}, CAST((${historyFrom("c.agent_id")}) AS INTEGER)
+    FROM agents c JOIN agents a ON a.first_seq = c.first_seq WHERE c.rowid > ?`;
+  type Beginning = [rowid: number, agentId: Buffer | null, from: number | null];
+  for await (const [, agentId, from] of rowsOf<Beginning>(reader, sql, wanted)) {
+    if (from !== null) beginnings.set(decodeText(agentId), from);
+  }
+  return beginnings;
 }
 
 /** Returns the versions of the workspace's policies. */
@@ -70,14 +88,14 @@ async function loadWorkspacePolicies(reader: Reader): Promise<PoliciesVersion[]>
   type Version = [rowid: number, madeAt: number | null, config: Buffer | null];
   const versions: PoliciesVersion[] = [];
   for await (const [, madeAt, config] of rowsOf<Version>(reader, `${sql} AND a.agent_id IS NULL`, WHOLE)) {
-    if (madeAt !== null) versions.push({ madeAt, policies: retentionOf(decodeText(config)) });
+    if (madeAt !== null) versions.push({ madeAt, policies: keepingOf(decodeText(config)) });
   }
   return versions.sort((a, b) => a.madeAt - b.madeAt);
 }
 
 /** Reports whether the workspace's policies ever had a retention. */
 export const hasWorkspaceRetention = async (reader: Reader): Promise<boolean> =>
-  (await loadWorkspacePolicies(reader)).some(({ policies }) => policies !== null);
+  (await loadWorkspacePolicies(reader)).some(({ policies }) => policies?.[RETENTION] != null);
 
 const WHOLE: Wanted = { scope: "workspace" };
 

@@ -18,6 +18,8 @@ export interface PrefixChange extends Freshness, Swept {
   prefix: string;
   /** False when there was nothing to delete. */
   ends: boolean;
+  /** Whether what it ended is kept as history. */
+  keeps: boolean;
   /** How many entries the event states; null when the log does not tell how many there were. */
   stated: number | null;
   /** How many of the followed keys had an entry, and of how many a sweep may have removed it before. */
@@ -47,12 +49,15 @@ export interface StoredFacts {
   retention: Retention;
   /** Entries written before this moment (ms) may have been removed as expired; -1: none. */
   sweptBeforeMs: number;
+  /** Of the versions that ended before this position, only those that checkpoints see are stored. */
+  historyFrom: number;
 }
 
 export const NOTHING_STORED: StoredFacts = {
   checkpoints: new Float64Array(),
   retention: NO_RETENTION,
   sweptBeforeMs: -1,
+  historyFrom: 0,
 };
 
 /** Returns which entries had not expired at an event. */
@@ -87,6 +92,8 @@ export class AgentHistory {
   blankWrites = 0;
   /** How many entries restores have brought back so far. */
   restored = 0;
+  /** Where its history begins, as far as the log was read. */
+  historyFrom = 0;
   /** Whether it is not known which entries there are: of a change of many keys, the details are gone. */
   isOpen: boolean;
   /** Whether details that are needed for counting are erased, or pruned with their events. */
@@ -95,6 +102,8 @@ export class AgentHistory {
   /** The checkpoints that exist as far as the log was read, and all their positions, ascending. */
   readonly #existing = new Map<string, number>();
   readonly #positions: number[] = [];
+  /** The checkpoints that do not exist any more: their positions, and those of their ends. */
+  readonly #removed: { asOf: number; to: number }[] = [];
   /** The positions of restores whose effect is unknown, ascending. */
   readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
@@ -146,7 +155,7 @@ export class AgentHistory {
         this.#addCheckpoint(effect.kind === kind ? effect.id : null, seq);
         return;
       case "remove_checkpoint":
-        this.#removeCheckpoint(effect.kind === kind ? effect.id : null);
+        this.#removeCheckpoint(effect.kind === kind ? effect.id : null, seq);
         return;
       case "restore":
         this.#restore(event, effect);
@@ -157,6 +166,9 @@ export class AgentHistory {
         else this.#addPrefix(event, effect, { prefix: effect.prefix, ends: true, stated: effect.count });
         return;
       case "expire":
+        if (effect.kind === kind) this.historyFrom = effect.through;
+        // Where nothing expires, it dropped history alone.
+        if (!this.expires && this.blankWrites === 0) return;
         this.#sweep(event, effect);
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
@@ -195,6 +207,22 @@ export class AgentHistory {
     return (this.#positions[index] ?? Number.POSITIVE_INFINITY) < to;
   }
 
+  /** Whether a checkpoint saw a version that was live since `from`, when the event at `to` ended it. */
+  wasSeen(from: number, to: number): boolean {
+    if (this.isSeenNow(from, to)) return true;
+    return this.#removed.some((one) => one.asOf >= from && one.asOf < to && one.to > to);
+  }
+
+  /** Whether a version that an event ends is kept as history. */
+  keeps({ config_version, seq }: Pick<AuditEventBody, "config_version" | "seq">): boolean {
+    return this.facts.retention.keepsHistory(config_version, seq);
+  }
+
+  /** Whether a version that was kept when the event at `to` ended it must still be stored. */
+  isStored(from: number, to: number): boolean {
+    return to >= this.facts.historyFrom || this.isSeen(from, to);
+  }
+
   /** Whether a stored checkpoint sees a version that was live from `from` until before `to`. */
   isSeen(from: number, to: number): boolean {
     const { checkpoints } = this.facts;
@@ -223,13 +251,14 @@ export class AgentHistory {
     this.#positions.push(asOf);
   }
 
-  #removeCheckpoint(id: string | null): void {
+  #removeCheckpoint(id: string | null, seq: number): void {
     this.checkpoints -= 1;
     if (id === null) this.uncertain = true;
     const asOf = id === null ? undefined : this.#existing.get(id);
     if (id === null || asOf === undefined) return;
     this.#existing.delete(id);
     this.#positions.splice(firstAtOrAfter(this.#positions, asOf), 1);
+    this.#removed.push({ asOf, to: seq });
   }
 
   #restore(event: AuditEventBody, effect: RecordedEffect): void {
@@ -268,7 +297,7 @@ export class AgentHistory {
   ): void {
     const { isOpen, blankWrites, sweptUntilMs, sweptCutoffMs } = this;
     const fresh = freshAtEvent(this.facts.retention, event, effect);
-    const before = { blankWrites, sweptUntilMs, sweptCutoffMs };
+    const before = { blankWrites, sweptUntilMs, sweptCutoffMs, keeps: this.keeps(event) };
     const stated = isOpen ? null : of.stated;
     this.bulkChanges.push({ kind: "prefix", seq: event.seq, ...of, ...fresh, ...before, stated, found: 0, open: 0 });
   }

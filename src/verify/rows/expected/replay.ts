@@ -1,7 +1,7 @@
 /**
  * Replays the log to derive the entries that must be stored. Each key is followed from write to write. Each version
- * that must still exist (the present one, and those that a stored checkpoint sees) is added to a sum, and the stored
- * rows are added to another. The sums differ when a row is missing, has an earlier genuine content, or began or ended
+ * that must still exist (the present one, the history, and those that a stored checkpoint sees) is added to a sum, and the
+ * stored rows are added to another. The sums differ when a row is missing, has an earlier genuine content, or began or ended
  * at another event than the log says.
  *
  * Both sums leave out what the log does not determine: entries that may have been swept, and entries that a restore
@@ -49,7 +49,7 @@ interface AgentReplay {
   history: AgentHistory;
   expected: ExpectedNames;
   keys: Map<string, FollowedKey>;
-  /** The number of versions of its keys, present and past. */
+  /** The number of versions of its keys, present and past, that there are at most. */
   versions: number;
 }
 
@@ -95,8 +95,9 @@ export class Replay {
     const missed = missedPrefix(event, details);
     if (missed !== null) return void history.miss(event, missed);
     const effect = recordedEffect(event, details);
+    const begun = history.historyFrom;
     history.take(event, effect);
-    if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect.count);
+    if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect, begun);
   }
 
   /** Applies the next event, which is about a key. */
@@ -110,7 +111,7 @@ export class Replay {
     if (known !== undefined) this.#follow(agent, known);
     if (act === "writes") this.#write(agent, known, event);
     else this.#judge(agent, known, event);
-    if (act === "ends" && known !== undefined) this.#delete(agent, known, seq);
+    if (act === "ends" && known !== undefined) this.#delete(agent, known, event);
   }
 
   #write(agent: AgentReplay, known: FollowedKey | undefined, event: KeyEvent): void {
@@ -128,14 +129,17 @@ export class Replay {
     const before = known.present;
     if (before !== null) {
       // An expired entry does not exist any more, so the next write of its key creates a new one.
-      if (isFresh(before.timeMs, before.expiresMs, freshAt(history, event))) {
+      const goesOn = isFresh(before.timeMs, before.expiresMs, freshAt(history, event));
+      if (goesOn) {
         version.created = before.created;
         version.createdMs = before.createdMs;
       }
-      if (history.isSeenNow(before.from, seq)) this.#end(agent, known, seq);
+      if (history.isSeenNow(before.from, seq) || (goesOn && history.keeps(event))) this.#end(agent, known, seq, true);
+      // Of one that is gone, a sweep may have removed the row before.
+      else if (goesOn) agent.versions -= 1;
     }
     this.#forget(agent, known);
-    if (known.present === null) agent.versions += 1;
+    agent.versions += 1;
     known.present = version;
     this.#hold(0);
   }
@@ -153,14 +157,28 @@ export class Replay {
     }
   }
 
-  /** Compares the number of versions that a sweep removed with those that there may be. */
-  #expire({ agent_id: agentId, seq }: AuditEventBody, history: AgentHistory, count: number): void {
+  /**
+   * Compares what a sweep states with what it may have found.
+   * @param begun where the history began before it
+   */
+  #expire(
+    { agent_id: agentId, seq }: AuditEventBody,
+    history: AgentHistory,
+    { count, through }: { count: number; through: number },
+    begun: number,
+  ): void {
+    const impossible = (message: string) => this.impossible.push({ agentId, seq, message });
+    if (through > seq || through < begun)
+      impossible("a sweep states a position that is not between the last one and its own");
     // With the keys in parts, nobody knows them all at this moment.
     if (history.isOpen || this.overflowed || this.parts > 1) return;
     const { blankWrites, expires, restored } = history;
-    if ((expires || blankWrites > 0) && count <= this.#agent(agentId).versions + restored + blankWrites) return;
-    const message = "a sweep states more versions than had expired, or there were at all";
-    this.impossible.push({ agentId, seq, message });
+    const agent = this.#agent(agentId);
+    const isPossible = expires || blankWrites > 0 || through > begun;
+    if (!isPossible || count > agent.versions + restored + blankWrites) {
+      impossible("a sweep states more versions than were past their time, or there were at all");
+    }
+    agent.versions = Math.max(0, agent.versions - count);
   }
 
   /**
@@ -194,7 +212,7 @@ export class Replay {
     const followed = agent.keys.getOrInsertComputed(key, made);
     if (to === null) followed.present = version;
     else {
-      if (agent.history.isSeen(version.from, to)) this.#count(agent, key, version, to);
+      if (agent.history.isStored(version.from, to)) this.#count(agent, key, version, to);
       followed.past.push({ ...version, to });
     }
     agent.versions += 1;
@@ -246,8 +264,10 @@ export class Replay {
     return found;
   }
 
-  #delete(agent: AgentReplay, known: FollowedKey, seq: number): void {
-    this.#end(agent, known, seq);
+  #delete(agent: AgentReplay, known: FollowedKey, event: KeyEvent): void {
+    const { history } = agent;
+    const from = known.present?.from ?? event.seq;
+    this.#end(agent, known, event.seq, history.keeps(event) || history.isSeenNow(from, event.seq));
     this.#forget(agent, known);
     if (known.past.length > 0) return;
     agent.keys.delete(known.key);
@@ -270,7 +290,7 @@ export class Replay {
     if (present === null || !isFresh(present.timeMs, present.expiresMs, change)) return;
     if (agent.history.mayBeSwept(present, change)) change.open += 1;
     else change.found += 1;
-    if (change.ends) this.#end(agent, one, change.seq);
+    if (change.ends) this.#end(agent, one, change.seq, change.keeps || agent.history.wasSeen(present.from, change.seq));
   }
 
   /** Applies a restore to one key, as `planRestore` and `restoreEntries` do. */
@@ -283,29 +303,29 @@ export class Replay {
       ({ from, to, timeMs, expiresMs }) => from <= asOf && to > asOf && isFresh(timeMs, expiresMs, change),
     );
     if (present !== null && staysPresent(present, change, wanted?.written)) return;
-    this.#end(agent, one, seq);
+    this.#end(agent, one, seq, true);
     if (wanted === undefined) return;
     const { to: _, ...version } = wanted;
     one.present = { ...version, from: seq };
     agent.versions += 1;
   }
 
-  /** Ends a key's present version, if there is one. */
-  #end(agent: AgentReplay, one: FollowedKey, to: number): void {
+  /** Ends a key's present version, if there is one. @param isKept whether the version was kept then */
+  #end(agent: AgentReplay, one: FollowedKey, to: number, isKept: boolean): void {
     const { present } = one;
     one.present = null;
     if (present === null) return;
-    if (agent.history.isSeen(present.from, to)) this.#count(agent, one.key, present, to);
+    if (!isKept) agent.versions -= 1;
+    else if (agent.history.isStored(present.from, to)) this.#count(agent, one.key, present, to);
     one.past.push({ ...present, to });
     this.#held += 1;
   }
 
-  /** Drops versions that no checkpoint sees any more, if all bulk changes are applied. */
+  /** Forgets versions that no restore can bring back, since no checkpoint sees them, if all bulk changes are applied. */
   #forget(agent: AgentReplay, one: FollowedKey): void {
     if (one.past.length === 0) return;
     const seen = one.past.filter(({ from, to }) => agent.history.isSeenNow(from, to));
     this.#held -= one.past.length - seen.length;
-    agent.versions -= one.past.length - seen.length;
     one.past = seen;
   }
 

@@ -1,5 +1,9 @@
-/** Computes which entries of an agent had expired, by the agent's configs and the workspace's policies. */
+/**
+ * Computes which entries of an agent had expired, and whether it had a history, by the agent's configs and the workspace's
+ * policies.
+ */
 import type { JsonObject } from "../../../json.ts";
+import { HISTORY, history, keepsHistory, type WithHistory } from "../../../screen/history.ts";
 import { policiesOf } from "../../../screen/policies.ts";
 import { RETENTION, retentionCutoff, type WithRetention } from "../../../screen/retention.ts";
 import { firstAtOrAfter } from "./positions.ts";
@@ -8,23 +12,27 @@ import { firstAtOrAfter } from "./positions.ts";
 export interface PoliciesVersion {
   /** The position of that event. */
   madeAt: number;
-  /** Null without a retention. */
-  policies: WithRetention | null;
+  /** Null without either. */
+  policies: KeepingPolicies | null;
 }
+
+/** What policies say of how long versions are kept. */
+export type KeepingPolicies = WithRetention & WithHistory;
 
 export class Retention {
   readonly #positions: Float64Array;
 
   /**
-   * @param configs the policies by config version (`v1` …), of the versions that have a retention
+   * @param configs the policies by config version (`v1` …), of the versions that say how long versions are kept
    * @param workspacePolicies in the order of their positions
    */
   constructor(
-    private readonly configs: ReadonlyMap<string, WithRetention>,
+    private readonly configs: ReadonlyMap<string, KeepingPolicies>,
     private readonly workspacePolicies: readonly PoliciesVersion[],
   ) {
     this.#positions = Float64Array.from(workspacePolicies, ({ madeAt }) => madeAt);
-    this.isNone = configs.size === 0 && workspacePolicies.every(({ policies }) => policies === null);
+    const all = [...configs.values(), ...workspacePolicies.map(({ policies }) => policies)];
+    this.isNone = all.every((policies) => policies?.[RETENTION] == null);
   }
 
   /** Whether there was never a retention. */
@@ -36,9 +44,19 @@ export class Retention {
    */
   cutoff(configVersion: string | null, seq: number, timeMs: number): number {
     if (this.isNone) return -1;
+    const [own, ofWorkspace] = this.#inForce(configVersion, seq);
+    return Math.max(cutoffUnder(own, timeMs), cutoffUnder(ofWorkspace, timeMs));
+  }
+
+  /** Whether a version that an event ends is kept as history, under a config and at a position. */
+  keepsHistory(configVersion: string | null, seq: number): boolean {
+    const [own, ofWorkspace] = this.#inForce(configVersion, seq);
+    return keepsHistory({ [HISTORY]: history.stricter(own?.[HISTORY] ?? null, ofWorkspace?.[HISTORY] ?? null) });
+  }
+
+  #inForce(configVersion: string | null, seq: number) {
     const own = configVersion === null ? undefined : this.configs.get(configVersion);
-    const workspacePolicies = this.workspacePolicies[firstAtOrAfter(this.#positions, seq) - 1]?.policies;
-    return Math.max(cutoffUnder(own, timeMs), cutoffUnder(workspacePolicies, timeMs));
+    return [own, this.workspacePolicies[firstAtOrAfter(this.#positions, seq) - 1]?.policies] as const;
   }
 }
 
@@ -47,11 +65,11 @@ const cutoffUnder = (policies: WithRetention | null | undefined, timeMs: number)
 
 export const NO_RETENTION = new Retention(new Map(), []);
 
-/** Returns the policies of a stored config; null without a retention, or when the text is not a config. */
-export function retentionOf(config: string | null): WithRetention | null {
+/** Returns the policies of a stored config; null when it says nothing of this, or the text is not a config. */
+export function keepingOf(config: string | null): KeepingPolicies | null {
   try {
     const policies = config === null ? null : policiesOf(JSON.parse(config) as JsonObject);
-    return policies?.[RETENTION] == null ? null : policies;
+    return policies?.[RETENTION] == null && policies?.[HISTORY] == null ? null : policies;
   } catch {
     return null; // text that is not a config differs from its digest, which is reported with the config
   }

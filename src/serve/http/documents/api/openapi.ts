@@ -53,10 +53,14 @@ const named = (route: Route): Route =>
   route.path.includes(":workspace_id") ? { ...route, name: `public.${route.operation}` } : route;
 
 /** Returns what an operation is recorded as, unless that follows from its name, and the scopes that allow it. */
-function recordedAs({ operation, variant }: Route): string {
+function recordedAs({ operation, name, variant }: Route): string {
   const names = [...partsOf(operation), ...(variant === undefined ? [] : [variant.operation])];
   const quoted = names.map((name) => `\`${name}\``).join(" or ");
-  const recorded = leavesNoTrace(operation) ? "Not recorded. " : names.length > 1 ? `Recorded as ${quoted}. ` : "";
+  const recorded = leavesNoTrace(operation)
+    ? "Not recorded. "
+    : names.length > 1 || name !== operation
+      ? `Recorded as ${quoted}. `
+      : "";
   const allowed = scopesOf(operation);
   const scopes = allowed.length === SCOPES.length ? ["any"] : allowed;
   return `${recorded}Scopes: ${scopes.join(", ")}.`;
