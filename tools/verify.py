@@ -5,7 +5,8 @@
 
 FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a file with it
---witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
+--witness-key KEY: a witness's key, name+hash+key; --witness-quorum N: how many must have cosigned (default: all). Cosignatures
+  with ML-DSA-44 (type 6) are not checked: such a witness is named, and never counts
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
 --json: prints what is found with the codes that docs/verify-json.md lists
@@ -710,12 +711,16 @@ def read_own_key(text):
 
 
 def read_witness(text):
-    """The name and the key of a witness (C2SP tlog-cosignature, type 4)."""
+    """The name, the type and the key of a witness (C2SP tlog-cosignature): Ed25519 or ML-DSA-44."""
     name, given, data = text.strip().split("+", 2)
     data = base64.b64decode(data)
-    good = data[:1] == b"\4" and len(data) == 33 and key_id(name, data[1:], b"\4").hex() == given
-    require(good, "usage", "not the verifier key of a witness")
-    return name, data[1:]
+    kind = data[:1]
+    good = len(data) == {ED25519: 33, ML_DSA_44: 1313}.get(kind) and key_id(name, data[1:], kind).hex() == given
+    require(good and (kind == ED25519 or len(name.encode()) < 256), "usage", "not the verifier key of a witness")
+    return name, kind, data[1:]
+
+
+ED25519, ML_DSA_44 = b"\4", b"\6"  # the types of witnesses' keys
 
 
 KEY_NAME = "[^+\0-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"  # no white space and no control characters
@@ -756,14 +761,14 @@ class Seal:
         return bool(own)
 
     def cosigned_by(self, name, key):
-        """When a witness cosigned it, in seconds since 1970; None if it did not. A wrong cosignature is tampering."""
-        own = [data[4:] for one, data in self.signatures if (one, data[:4]) == (name, key_id(name, key, b"\4"))]
+        """When a witness cosigned it with Ed25519, in seconds since 1970; None if it did not. A wrong cosignature is tampering."""
+        own = [data[4:] for one, data in self.signatures if (one, data[:4]) == (name, key_id(name, key, ED25519))]
         times = [int.from_bytes(data[:8], "big") for data in own]
         for time, data in zip(times, own):
             text = f"cosignature/v1\ntime {time}\n{self.text}"
             good = len(data) == 72 and time < 2**63 and ed25519_holds(key, text.encode(), data[8:])
             require(good, "seal_signature", f"the cosignature of {name} is not right")
-        return max(times, default=None)
+        return max(filter(None, times), default=None)  # one without a time does not count
 
     def signed_by_any(self, keys):
         return any([self.signed_by(key) for key in keys])
@@ -862,20 +867,22 @@ class Trust:
     def note_witnesses(self, seal, code="seal_signature"):
         """Notes which witnesses have cosigned a seal that is one of the log's."""
         try:
-            times = [seal.cosigned_by(name, key) for name, key in self.witnesses]
+            times = {(name, key): seal.cosigned_by(name, key) for name, kind, key in self.witnesses if kind == ED25519}
         except Tampered as problem:
             require(False, code, str(problem))
-        for (name, _), time in zip(self.witnesses, times):
-            if time is not None and seal.size and seal.size >= self.witnessed.get(name, (0, 0))[0]:
-                self.witnessed[name] = (seal.size, time)
+        for witness, time in times.items():
+            if time is not None and seal.size and seal.size >= self.witnessed.get(witness, (0, 0))[0]:
+                self.witnessed[witness] = (seal.size, time)
 
     def require_witnesses(self):
         """What the witnesses have cosigned, in words; the next log is counted by itself."""
         seen, self.witnessed = self.witnessed, {}
+        unchecked = ", ".join(name for name, kind, _ in self.witnesses if kind == ML_DSA_44)
+        unchecked = f"; not checked, since their cosignatures are ML-DSA-44: {unchecked}" if unchecked else ""
         count = f"{len(seen)} of the {self.quorum} required witnesses have cosigned a seal of this log"
-        require(len(seen) >= self.quorum, "witness_missing", count)
-        words = [f"{name} through event {size - 1} at {utc(time)}" for name, (size, time) in seen.items()]
-        return f". Witnessed: {', '.join(words)}" if words else ""
+        require(len(seen) >= self.quorum, "witness_missing", count + unchecked)
+        words = ", ".join(f"{name} through event {size - 1} at {utc(time)}" for (name, _), (size, time) in seen.items())
+        return f". Witnessed: {words or 'by none'}{unchecked}" if words or unchecked else ""
 
     def with_later(self, keys):
         """The given keys, and those of a log after the first that was given."""
@@ -3663,7 +3670,7 @@ def lines_of(report):
 def read_trust(given):
     text_of = lambda key: Path(key).read_text() if Path(key).is_file() else key
     keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
-    require(len({key for _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
+    require(len({key for _, _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
     require(0 <= (given.witness_quorum or 0) <= len(witnesses), "usage", "the quorum is larger than the number of witnesses")
     seals = [seal for name in given.seal for seal in read_seals(Path(name).read_bytes().decode())]
     return Trust(keys, seals, given.complete, witnesses, given.witness_quorum)

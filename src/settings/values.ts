@@ -277,7 +277,7 @@ function isWitness(item: string): boolean {
 }
 
 export const witnesses = list(
-  'must be witnesses, each "name+hash+key https://address" (a cosigning key of type 0x04)',
+  'must be witnesses, each "name+hash+key https://address" (a cosigning key of type 0x04 or 0x06)',
   "key url,…",
   isWitness,
 );

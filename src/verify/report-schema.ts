@@ -73,6 +73,7 @@ const Pruning = object({
 
 const Witness = object({
   name: t.String(),
+  key_id: t.String({ description: "Which of the keys under this name, as verifier keys show it." }),
   through: t.Integer({ description: "The last event under that seal." }),
   time: t.String({ description: "When it was cosigned." }),
 });

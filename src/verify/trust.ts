@@ -3,15 +3,9 @@ import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { parseSealFile } from "../core/seals/seal-file.ts";
 import { Failure, orNull, readText } from "../failure.ts";
-import {
-  NoteError,
-  parseVerifierKey,
-  rawPublicKey,
-  SIGNATURE_COSIGNATURE_V1,
-  SIGNATURE_ED25519,
-  type VerifierKey,
-} from "../log/note.ts";
+import { NoteError, parseVerifierKey, rawPublicKey, type VerifierKey } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
+import { parseWitnessKey } from "../log/witness.ts";
 
 export interface Trust {
   /** 32 raw bytes each. If there are any, a seal counts only if one of them leads to its key. */
@@ -40,13 +34,13 @@ export function readTrust(options: {
 
 function readWitnesses(given: readonly string[]): VerifierKey[] {
   const witnesses = given.map((one) => {
-    const key = orNull(NoteError, () => parseVerifierKey(textOf(one)));
-    if (key?.type === SIGNATURE_COSIGNATURE_V1) return key;
+    const key = orNull(NoteError, () => parseWitnessKey(textOf(one)));
+    if (key !== null) return key;
     const message =
-      "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4) nor a file with one.";
+      "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4 or 6) nor a file with one.";
     throw new Failure("usage", message);
   });
-  // The signed message does not name the witness, so one key under two names would count twice (tlog-cosignature).
+  // One key under two names would count twice.
   const keys = new Set(witnesses.map(({ publicKey }) => Buffer.from(publicKey).toString("hex")));
   if (keys.size < witnesses.length)
     throw new Failure("usage", "--witness-key: two of the witnesses have the same key.");
@@ -61,18 +55,12 @@ function readPublicKey(given: string): Uint8Array {
   const text = textOf(given);
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
   const isPem = text.startsWith("-----BEGIN PUBLIC KEY-----");
-  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : sealingKey(text)));
+  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : parseVerifierKey(text).publicKey));
   if (key !== null) return key;
   throw new Failure(
     "usage",
     "--public-key is neither an Ed25519 public key (PEM, or name+hash+key) nor a file with one: `governd key-info` prints it.",
   );
-}
-
-/** Returns the key of a log in a verifier key. A witness's key has the same form, but another type. */
-function sealingKey(text: string): Uint8Array | null {
-  const { type, publicKey } = parseVerifierKey(text);
-  return type === SIGNATURE_ED25519 ? publicKey : null;
 }
 
 /**

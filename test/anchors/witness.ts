@@ -1,8 +1,9 @@
 /**
  * A witness, written from C2SP tlog-witness and tlog-cosignature with nothing of the daemon's but its
- * hashing: it cosigns a checkpoint when that continues the one it cosigned before.
+ * hashing and the name of an algorithm: it cosigns a checkpoint when that continues the one it cosigned before.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import type { Algorithm } from "../log/cosigning.ts";
 import { sha256 } from "../log/tree.ts";
 
 interface Log {
@@ -20,10 +21,12 @@ export class TestWitness implements AsyncDisposable {
   readonly state = new Map<string, { size: number; root: string }>();
   readonly statuses: number[] = [];
 
-  constructor() {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  constructor(private readonly algorithm: Algorithm = "ed25519") {
+    const isEd25519 = algorithm === "ed25519";
+    const { privateKey, publicKey } = isEd25519 ? generateKeyPairSync("ed25519") : generateKeyPairSync("ml-dsa-44");
     this.#key = privateKey;
-    this.#raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+    // The raw key is the end of its SubjectPublicKeyInfo.
+    this.#raw = publicKey.export({ format: "der", type: "spki" }).subarray(isEd25519 ? -32 : -1312);
     this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => this.#answer(request) });
   }
 
@@ -31,12 +34,16 @@ export class TestWitness implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.port}/prefix`;
   }
 
+  get #typed(): Buffer {
+    return Buffer.concat([Buffer.of(this.algorithm === "ed25519" ? 4 : 6), this.#raw]);
+  }
+
   #keyId(): Buffer {
-    return sha256(Buffer.from(`${this.name}\n`), Buffer.of(4), this.#raw).subarray(0, 4);
+    return sha256(Buffer.from(`${this.name}\n`), this.#typed).subarray(0, 4);
   }
 
   get verifierKey(): string {
-    return `${this.name}+${this.#keyId().toString("hex")}+${Buffer.concat([Buffer.of(4), this.#raw]).toString("base64")}`;
+    return `${this.name}+${this.#keyId().toString("hex")}+${this.#typed.toString("base64")}`;
   }
 
   trust(origin: string, publicKey: Uint8Array): void {
@@ -95,9 +102,22 @@ export class TestWitness implements AsyncDisposable {
     const time = Buffer.alloc(8);
     const seconds = BigInt(Math.floor(Date.now() / 1000));
     time.writeBigUInt64BE(seconds);
-    const message = `cosignature/v1\ntime ${seconds}\n${text}`;
+    const message = this.algorithm === "ed25519" ? `cosignature/v1\ntime ${seconds}\n${text}` : this.#tree(time, text);
     const signature = sign(null, Buffer.from(message), this.#key);
     return `— ${this.name} ${Buffer.concat([this.#keyId(), time, signature]).toString("base64")}\n`;
+  }
+
+  /** The `cosigned_message` of tlog-cosignature over a whole tree. */
+  #tree(time: Buffer, text: string): Buffer {
+    const [origin = "", size = "", root = ""] = text.split("\n");
+    const start = Buffer.alloc(8);
+    const end = Buffer.alloc(8);
+    end.writeBigUInt64BE(BigInt(size));
+    const [name, log] = [Buffer.from(this.name), Buffer.from(origin)];
+    return Buffer.concat([
+      ...[Buffer.from("subtree/v1\n\0"), Buffer.of(name.length), name, time],
+      ...[Buffer.of(log.length), log, start, end, Buffer.from(root, "base64")],
+    ]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,14 +1,10 @@
 /** The commands of docs/auditing.md print what the page shows, on evidence like that of the page. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { generateKeyPairSync, sign } from "node:crypto";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
-import { parseReceipt } from "../../src/log/receipt.ts";
-import { cosignedText } from "../../src/log/witness.ts";
 import { tamper } from "../corpus/base.ts";
+import { Witness } from "../corpus/witness.ts";
 import { ended } from "../ended.ts";
-import { formatCosignature } from "../log/cosigning.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { type MadeWorkspace, makeWorkspace } from "./governd.ts";
@@ -213,14 +209,11 @@ async function makeRotatedLog(): Promise<void> {
   copyFileSync(keyOf("rotated"), join(unshown, "seal.pub"));
   copyFileSync(databaseOf("rotated", made), join(unshown, `${made.workspace_id}.db`));
   for (const name of ["w1", "w2"]) {
-    const { privateKey } = generateKeyPairSync("ed25519");
-    const witness = verifierKey(`${name}.example`, rawPublicKey(privateKey), SIGNATURE_COSIGNATURE_V1);
-    writeFileSync(join(witnessed, `${name}.vkey`), `${formatVerifierKey(witness)}\n`);
+    const witness = new Witness(`${name}.example`);
+    writeFileSync(join(witnessed, `${name}.vkey`), `${witness.key}\n`);
     if (name === "w2") continue;
-    const time = 1_790_000_000n;
-    const message = Buffer.from(cosignedText(parseReceipt(receipt).seal, time));
-    const cosigned = receipt + formatCosignature(witness, time, sign(null, message, privateKey));
-    writeFileSync(join(witnessed, "receipt.txt"), cosigned);
+    const [head = "", ...seal] = receipt.split("\n\n");
+    writeFileSync(join(witnessed, "receipt.txt"), `${head}\n\n${witness.cosign(seal.join("\n\n"))}`);
   }
 }
 

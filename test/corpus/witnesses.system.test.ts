@@ -14,6 +14,8 @@ import { TIME, Witness } from "./witness.ts";
 
 const root = mkdtempSync(join(inMemory(), "governd-witnesses-"));
 const [one, two, three] = [new Witness("w1.example"), new Witness("w2.example"), new Witness("w3.example")];
+const four = new Witness("w4.example", "ml-dsa-44");
+const idOf = ({ key }: Witness): string => key.split("+")[1] as string;
 let base: Places;
 /** A seal of another log. */
 let foreignSeal: string;
@@ -67,8 +69,8 @@ describe.skipIf(!HAS_PYTHON)("witnesses", () => {
     const { source, python } = await verify(path, asked(2, one, two, three));
     const { size } = parseSeal(readFileSync(path, "utf8").split("\n\n").slice(1).join("\n\n"));
     expect(source.witnesses).toEqual([
-      { name: "w1.example", through: size - 1, time: "2026-09-21T14:13:20.000Z" },
-      { name: "w2.example", through: size - 1, time: "2026-09-21T14:14:20.000Z" },
+      { name: "w1.example", key_id: idOf(one), through: size - 1, time: "2026-09-21T14:13:20.000Z" },
+      { name: "w2.example", key_id: idOf(two), through: size - 1, time: "2026-09-21T14:14:20.000Z" },
     ]);
     expect(python).toContain(`w2.example through event ${size - 1} at 2026-09-21T14:14:20Z`);
     for (const options of [asked(null, one, two, three), asked(3, one, two, three), asked(1, three)]) {
@@ -86,6 +88,44 @@ describe.skipIf(!HAS_PYTHON)("witnesses", () => {
     const { source } = await verify(path, asked(1, one, two));
     expect(source.witnesses).toEqual([expect.objectContaining({ time: "2026-09-21T14:13:25.000Z" })]);
     expect((await verify(path, asked(null, one, two))).code).toBe(2);
+  });
+
+  test("a witness with ML-DSA-44 counts; the second program names it as not checked", async () => {
+    const path = receiptWith((seal) => four.cosign(one.cosign(seal), TIME + 60n));
+    const { source, code, python } = await verify(path, asked(1, one, four));
+    expect([code, source.witnesses.map(({ name }: { name: string }) => name)]).toEqual([0, [one.name, four.name]]);
+    expect(python).toContain("not checked, since their cosignatures are ML-DSA-44: w4.example");
+    const words = [path, "--public-key", base.publicKey, ...asked(null, one, four)];
+    expect((await governd(["verify", ...words])).code).toBe(0);
+    const said = await second.run(...words);
+    expect([said.code, said.codes]).toEqual([2, ["witness_missing"]]);
+    expect(said.out).toContain("1 of the 2 required");
+    const wrong = receiptWith((seal) => four.cosign(seal, TIME, TIME + 1n));
+    expect((await governd(["verify", wrong, "--public-key", base.publicKey, ...asked(1, four)])).code).toBe(1);
+    const renamed = receiptWith((seal) => four.cosign(seal).replace("w4.example", "w5.example"));
+    expect((await governd(["verify", renamed, "--public-key", base.publicKey, ...asked(1, four)])).code).toBe(2);
+  });
+
+  test("a witness with two keys of one name is two witnesses", async () => {
+    const second = new Witness(one.name, "ml-dsa-44");
+    const path = receiptWith((seal) => second.cosign(one.cosign(seal)));
+    const { out, code } = await governd([
+      ...["verify", path, "--json", "--public-key", base.publicKey],
+      ...asked(2, one, second),
+    ]);
+    const [{ witnesses }] = JSON.parse(out).sources;
+    expect([code, witnesses.map(({ key_id }: { key_id: string }) => key_id)]).toEqual([0, [idOf(one), idOf(second)]]);
+  });
+
+  test("a cosignature without a time does not count", async () => {
+    expect(
+      (
+        await verify(
+          receiptWith((seal) => one.cosign(seal, 0n)),
+          asked(1, one),
+        )
+      ).code,
+    ).toBe(2);
   });
 
   test("a cosignature that is wrong is tampering, and one of an unknown witness is nothing", async () => {

@@ -6,7 +6,7 @@ import { formatNote, formatVerifierKey, NoteError, parseNote, parseVerifierKey }
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
-import { addCheckpointBody } from "../../src/log/witness.ts";
+import { addCheckpointBody, cosignedAt, parseWitnessKey } from "../../src/log/witness.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { parseAddCheckpoint } from "../log/cosigning.ts";
@@ -74,7 +74,7 @@ function withoutErased(text: string, original: string): unknown[] {
   );
 }
 
-const NOTES = ["seal.txt", "seals.txt"].map(vector);
+const NOTES = ["seal.txt", "seals.txt", "cosigned.txt"].map(vector);
 
 function notes(random: Seeded): void {
   const original = random.pick(NOTES);
@@ -91,6 +91,8 @@ function notes(random: Seeded): void {
   const key = mutateText(random, vector("seal.vkey").trim());
   const parsed = attempt(() => parseVerifierKey(key), NoteError);
   if (parsed !== undefined) requireEqual("a key's own form", formatVerifierKey(parsed), key);
+  const witness = attempt(() => parseWitnessKey(mutateText(random, vector("witness.vkey").trim())), NoteError);
+  if (seal !== undefined && witness !== undefined) attempt(() => cosignedAt(seal, witness), NoteError);
   const path = Array.from({ length: random.below(4) }, () => random.bytes(32));
   const asked = mutateText(random, addCheckpointBody(random.below(9), path, original));
   const request = attempt(() => parseAddCheckpoint(asked), NoteError);

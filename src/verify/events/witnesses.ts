@@ -1,12 +1,14 @@
 /** Determines which witnesses have cosigned seals of a log. */
 import { orNull } from "../../failure.ts";
-import { NoteError, type VerifierKey } from "../../log/note.ts";
+import { hexId, NoteError, type VerifierKey } from "../../log/note.ts";
 import type { Seal } from "../../log/seal.ts";
 import { cosignedAt } from "../../log/witness.ts";
 
 /** The newest seal of a log that a witness has cosigned. */
 export interface Witnessing {
   name: string;
+  /** Which of the keys under this name, as verifier keys show it. */
+  key_id: string;
   /** The last event under that seal. */
   through: number;
   /** When it was cosigned, RFC 3339. */
@@ -20,7 +22,8 @@ export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witn
     if (time === null || seal.size === 0) return [];
     // A year has four digits in RFC 3339.
     const ms = Math.min(Number(time) * 1000, Date.UTC(9999, 11, 31, 23, 59, 59));
-    return [{ name: witness.name, through: seal.size - 1, time: new Date(ms).toISOString() }];
+    const { name, keyId } = witness;
+    return [{ name, key_id: hexId(keyId), through: seal.size - 1, time: new Date(ms).toISOString() }];
   });
 }
 
@@ -34,7 +37,8 @@ export class WitnessedSeals {
   note(seal: Seal): boolean {
     const witnesses = orNull(NoteError, () => witnessesOf(seal, this.witnesses));
     for (const found of witnesses ?? []) {
-      if (found.through >= (this.#found.get(found.name)?.through ?? 0)) this.#found.set(found.name, found);
+      const key = `${found.name} ${found.key_id}`;
+      if (found.through >= (this.#found.get(key)?.through ?? 0)) this.#found.set(key, found);
     }
     return witnesses !== null;
   }
