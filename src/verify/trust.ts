@@ -1,11 +1,13 @@
-/** What an auditor provides for a verification: public keys, and seals that were kept elsewhere. */
+/** What an auditor provides for a verification: public keys, witnesses, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { parseSealFile } from "../core/seals/seal-file.ts";
-import { Failure, orNull, readText } from "../failure.ts";
+import { cannotRead, Failure, orNull, readText } from "../failure.ts";
 import { NoteError, parseVerifierKey, rawPublicKey, type VerifierKey } from "../log/note.ts";
-import { parseSeal, type Seal } from "../log/seal.ts";
+import { parseOrigin, parseSeal, type Seal } from "../log/seal.ts";
 import { parseWitnessKey } from "../log/witness.ts";
+import { type Policy, PolicyError, parsePolicy } from "./policy.ts";
+import { anyOf, type Quorum } from "./quorum.ts";
 
 export interface Trust {
   /** 32 raw bytes each. If there are any, a seal counts only if one of them leads to its key. */
@@ -14,22 +16,59 @@ export interface Trust {
   anchors?: readonly Seal[];
   /** The witnesses whose cosignatures count, each once. */
   witnesses?: readonly VerifierKey[];
+  /** Those of them that must have cosigned a seal; null for none. */
+  quorum?: Quorum | null;
+  /** The workspaces of the logs that a policy lists; null when any may be verified. */
+  logs?: ReadonlySet<string> | null;
 }
 
-/**
- * Reads `--public-key`, `--seal` and `--witness-key`.
- * @throws {Failure} `usage` when one of them is not valid
- */
-export function readTrust(options: {
+/** The options that say whom an auditor trusts. */
+export interface TrustOptions {
   publicKey?: readonly string[];
   seal?: readonly string[];
   witnessKey?: readonly string[];
-}): Required<Trust> {
-  return {
-    publicKeys: (options.publicKey ?? []).map(readPublicKey),
-    anchors: (options.seal ?? []).flatMap((path) => readSeals("--seal", path)),
-    witnesses: readWitnesses(options.witnessKey ?? []),
-  };
+  witnessQuorum?: number;
+  policy?: string;
+}
+
+/** @throws {Failure} `usage` when an option is not valid, or does not go with another */
+export function readTrust(options: TrustOptions): Required<Trust> {
+  const anchors = (options.seal ?? []).flatMap((path) => readSeals("--seal", path));
+  const { publicKey = [], witnessKey = [], witnessQuorum, policy } = options;
+  if (policy === undefined) {
+    const witnesses = readWitnesses(witnessKey);
+    const quorum = quorumOf(witnesses, witnessQuorum);
+    return { publicKeys: publicKey.map(readPublicKey), anchors, witnesses, quorum, logs: null };
+  }
+  if (publicKey.length > 0 || witnessKey.length > 0 || witnessQuorum !== undefined) {
+    const message = "--policy names the logs, the witnesses and their quorum: leave out";
+    throw new Failure("usage", `${message} --public-key, --witness-key and --witness-quorum.`);
+  }
+  const { logs, witnesses, quorum } = readPolicy(policy);
+  const publicKeys = logs.map((key) => key.publicKey);
+  const named = new Set(logs.map(({ name }) => parseOrigin(name).workspaceId));
+  return { publicKeys, anchors, witnesses, quorum, logs: named.size === 0 ? null : named };
+}
+
+function readPolicy(path: string): Policy {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw cannotRead("usage", path, error);
+  }
+  try {
+    return parsePolicy(bytes);
+  } catch (error) {
+    if (error instanceof PolicyError) throw new Failure("usage", `--policy ${path}, ${error.message}.`);
+    throw error;
+  }
+}
+
+function quorumOf(witnesses: readonly VerifierKey[], needed = witnesses.length): Quorum | null {
+  if (needed <= witnesses.length) return needed === 0 ? null : anyOf(witnesses, needed);
+  const message = `--witness-quorum ${needed} requires more witnesses than the ${witnesses.length} that --witness-key names.`;
+  throw new Failure("usage", message);
 }
 
 function readWitnesses(given: readonly string[]): VerifierKey[] {

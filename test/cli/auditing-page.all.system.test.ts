@@ -208,13 +208,16 @@ async function makeRotatedLog(): Promise<void> {
   for (const directory of [rotated, unshown]) writeFileSync(join(directory, "receipt.txt"), receipt);
   copyFileSync(keyOf("rotated"), join(unshown, "seal.pub"));
   copyFileSync(databaseOf("rotated", made), join(unshown, `${made.workspace_id}.db`));
+  const policy = [`log ${readFileSync(join(unshown, "seal.vkey"), "utf8").trim()}`];
   for (const name of ["w1", "w2"]) {
     const witness = new Witness(`${name}.example`);
+    policy.push(`witness ${name} ${witness.key}`);
     writeFileSync(join(witnessed, `${name}.vkey`), `${witness.key}\n`);
     if (name === "w2") continue;
     const [head = "", ...seal] = receipt.split("\n\n");
     writeFileSync(join(witnessed, "receipt.txt"), `${head}\n\n${witness.cosign(seal.join("\n\n"))}`);
   }
+  writeFileSync(join(witnessed, "policy.txt"), [...policy, "group ours any w1 w2", "quorum ours", ""].join("\n"));
 }
 
 /** Whether the programs that the page's commands use are installed. */

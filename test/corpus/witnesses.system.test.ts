@@ -1,10 +1,11 @@
 /** Both programs verify the cosignatures of witnesses on seals, right and wrong ones. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { generateKeyPairSync } from "node:crypto";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
-import { parseSeal } from "../../src/log/seal.ts";
+import { parseReceipt } from "../../src/log/receipt.ts";
+import { parseOrigin, parseSeal } from "../../src/log/seal.ts";
 import { governd } from "../cli/governd.ts";
 import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
@@ -115,6 +116,42 @@ describe.skipIf(!HAS_PYTHON)("witnesses", () => {
     ]);
     const [{ witnesses }] = JSON.parse(out).sources;
     expect([code, witnesses.map(({ key_id }: { key_id: string }) => key_id)]).toEqual([0, [idOf(one), idOf(second)]]);
+  });
+
+  test("a policy stands for the keys, the witnesses and the quorum", async () => {
+    const path = receiptWith((seal) => four.cosign(one.cosign(seal)));
+    const { workspaceId } = parseOrigin(parseReceipt(readFileSync(path, "utf8")).seal.origin);
+    const log = (name: string) =>
+      `log ${formatVerifierKey(verifierKey(name, rawPublicKey(createPublicKey(readFileSync(base.publicKey)))))}`;
+    const witnesses = [one, two, three, four].map(({ key }, at) => `witness w${at + 1} ${key}`);
+    const groups = ["group old 2 w1 w2 w3", "group any-new any w4", "group both all old any-new"];
+    const judged = async (lines: string[], ...options: string[]) => {
+      const policy = at("policy.txt", `${lines.join("\n")}\n`);
+      const { code, out, err } = await governd(["verify", "--json", path, "--policy", policy, ...options]);
+      const [source] = code === 2 && out === "" ? [] : JSON.parse(out).sources;
+      return { code, err, message: source?.problems[0]?.message, known: out !== "" && JSON.parse(out).signer_known };
+    };
+    const own = log(`corpus.example/${workspaceId}`);
+    const reached = await judged([own, ...witnesses, ...groups, "quorum any-new"]);
+    expect(reached).toMatchObject({ code: 0, known: true });
+    const lacking = await judged([own, ...witnesses, ...groups, "quorum both"]);
+    const words = "1 of the 2 required members of the quorum both have cosigned a seal of this log (any-new)";
+    expect([lacking.code, lacking.message]).toEqual([2, expect.stringContaining(words)]);
+    const stranger = log("corpus.example/ws_00000000000000000000000000");
+    const unlisted = await judged([stranger, "quorum none"]);
+    expect([unlisted.code, unlisted.message]).toEqual([2, expect.stringContaining(`no log of ${workspaceId}`)]);
+    expect(await judged([log(`corpus.example/${workspaceId}/912345678912345`), "quorum none"])).toMatchObject({
+      code: 0,
+    });
+    const malformed = await judged([own, "group g any w1"]);
+    expect([malformed.code, malformed.err]).toEqual([
+      2,
+      expect.stringContaining("policy.txt, line 2: no earlier line"),
+    ]);
+    for (const options of [["--public-key", base.publicKey], asked(null, one), ["--witness-quorum", "1"]]) {
+      expect(await judged([own, "quorum none"], ...options)).toMatchObject({ code: 2, known: false });
+    }
+    expect((await governd(["verify", path, "--policy", join(root, "none")])).code).toBe(2);
   });
 
   test("a cosignature without a time does not count", async () => {

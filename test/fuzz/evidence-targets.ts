@@ -2,12 +2,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSealFile } from "../../src/core/seals/seal-file.ts";
-import { formatNote, formatVerifierKey, NoteError, parseNote, parseVerifierKey } from "../../src/log/note.ts";
+import {
+  formatNote,
+  formatVerifierKey,
+  hexId,
+  NoteError,
+  parseNote,
+  parseVerifierKey,
+  SIGNATURE_COSIGNATURE_V1,
+  verifierKey,
+} from "../../src/log/note.ts";
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { addCheckpointBody, cosignedAt, parseWitnessKey } from "../../src/log/witness.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
+import { PolicyError, parsePolicy } from "../../src/verify/policy.ts";
+import { lackOf } from "../../src/verify/quorum.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { parseAddCheckpoint } from "../log/cosigning.ts";
 import type { Seeded } from "../seeded.ts";
@@ -161,4 +172,19 @@ function proofs(random: Seeded): void {
   requireEqual("changed consistency", verifyConsistency(older, newer, changedPath(random, between)), false);
 }
 
-export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs };
+const WITNESSES = ["a", "b", "c"].map((name) => {
+  const key = verifierKey(`${name}.example`, new Uint8Array(32).fill(name.charCodeAt(0)), SIGNATURE_COSIGNATURE_V1);
+  return `witness ${name} ${formatVerifierKey(key)}`;
+});
+const POLICY = [`log ${vector("seal.vkey").trim()}`, ...WITNESSES, "group g 2 a b", "group h all g c", "quorum h", ""];
+
+/** Whatever a policy says, nobody is no quorum, and everybody is one. */
+function policies(random: Seeded): void {
+  const policy = attempt(() => parsePolicy(mutateBytes(random, POLICY.join("\n"))), PolicyError);
+  if (policy === undefined || policy.quorum === null) return;
+  requireEqual("a quorum of nobody", lackOf(policy.quorum, []) === null, false);
+  const all = policy.witnesses.map(({ name, keyId }) => ({ name, key_id: hexId(keyId), through: 0, time: "" }));
+  requireEqual("a quorum of everybody", lackOf(policy.quorum, all), null);
+}
+
+export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs, policies };

@@ -10,17 +10,13 @@ import type { EncryptionKey } from "../../store/encryption.ts";
 import { REPORT_SCHEMA } from "../../verify/codes.ts";
 import { type Judgement, judge } from "../../verify/judge.ts";
 import { EXIT_CODES, type SourceResult } from "../../verify/report.ts";
-import { readTrust } from "../../verify/trust.ts";
+import { readTrust, type TrustOptions } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from "../session.ts";
 import { isServer, verifyServer } from "../verify/pulled.ts";
 import { verifyPath } from "../verify/sources.ts";
 import { SIGNER_UNKNOWN, sourceLines, verdictLine } from "../verify/text.ts";
 
-interface VerifyOptions {
-  publicKey?: string[];
-  seal?: string[];
-  witnessKey?: string[];
-  witnessQuorum?: number;
+interface VerifyOptions extends TrustOptions {
   complete?: boolean;
   keep?: string;
   agent?: string;
@@ -56,6 +52,10 @@ export function addVerify(program: Command, session: Session): void {
       "how many of the witnesses must have cosigned a seal (default: all)",
       wholeNumber(1),
     )
+    .option(
+      "--policy <file>",
+      "the logs, witnesses and quorum that you trust (C2SP tlog-policy), in place of these keys",
+    )
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", wholeNumber(1, 64))
@@ -77,7 +77,6 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   if (keep !== null && (paths.length > 1 || !paths.every(isServer)))
     throw new Failure("usage", "--keep needs the URL of one libSQL server, and no other evidence.");
   const trust = readTrust(options);
-  const quorum = quorumOf(options);
   const encryptionKey = lazyKey(options);
   const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
   const results = await session.withProgress(
@@ -93,7 +92,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     { bar: !options.quiet },
   );
   const digestOf = (path: string) => digestOfFile(path).sha256;
-  const judged = judge(results, { trust, quorum, complete: options.complete === true, digestOf });
+  const judged = judge(results, { trust, complete: options.complete === true, digestOf });
   session.exitCode = EXIT_CODES[judged.verdict];
   await session.terminal.out(session.json ? json(judged, results) : text(judged, results, options));
 }
@@ -111,16 +110,6 @@ function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
     if (key === undefined) key = readEncryptionKey(settingsOf(options).encryption_key_file);
     return key;
   };
-}
-
-/**
- * Returns how many witnesses are required; 0 for none.
- * @throws {Failure} `usage` when more are required than were given
- */
-function quorumOf({ witnessKey = [], witnessQuorum }: VerifyOptions): number {
-  if (witnessQuorum === undefined || witnessQuorum <= witnessKey.length) return witnessQuorum ?? witnessKey.length;
-  const message = `--witness-quorum ${witnessQuorum} requires more witnesses than the ${witnessKey.length} that --witness-key names.`;
-  throw new Failure("usage", message);
 }
 
 function json({ verdict, isSignerKnown }: Judgement, results: readonly SourceResult[]): string {
