@@ -1855,9 +1855,15 @@ def check_receipt(text, trust):
     if number <= VOCABULARY:
         check_form(event, said, None)
     trust.note_witnesses(seal)
+    kept = [one for one in trust.anchors if (one.origin, one.size) == (seal.origin, seal.size)]  # others cannot be compared
+    same = all(trust.is_damaged(one) or one.root == seal.root for one in kept)
+    require(same, "anchor_mismatch", "the events are not the ones of the kept seal", leaf["seq"])
     require(number <= VOCABULARY, "newer_format", f"the receipt states vocabulary {number}, and {VOCABULARY} is known here")
     require(trust.keys, "key_not_given", "a receipt is checked with the public key: give it with --public-key")
     require(signed, "key_not_given", not_their_key(trust, {fingerprint_of(key) for key in keys}))
+    for one in kept:
+        require(not trust.is_damaged(one), *DAMAGED)
+        trust.note_witnesses(one, "seal_missing")
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
     said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"

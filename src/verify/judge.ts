@@ -1,9 +1,8 @@
 /** Judges pieces of evidence together, by what the auditor gives and asks for. */
-import { sealedWorkspace } from "../log/seal.ts";
-import type { ObstacleCode } from "./codes.ts";
+import { parseOrigin, sealedWorkspace } from "../log/seal.ts";
 import type { Verdict } from "./problems.ts";
 import { lackOf } from "./quorum.ts";
-import { overallVerdict, reportedObstacle, type SourceResult } from "./report.ts";
+import { doubt, overallVerdict, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** What the auditor gives, and asks for. */
@@ -68,9 +67,10 @@ function findPrunedExports(results: SourceResult[], digestOf: (path: string) => 
 
 /** Reports evidence of logs that the policy does not list. */
 function askForLogs(results: SourceResult[], { logs = null }: Trust): void {
+  const ids = logs && new Set(Array.from(logs, (origin) => parseOrigin(origin).workspaceId));
   for (const result of results) {
     const { workspace_id } = result.report;
-    if (logs === null || workspace_id === null || logs.has(workspace_id)) continue;
+    if (ids === null || workspace_id === null || ids.has(workspace_id)) continue;
     const message = `the policy lists no log of ${workspace_id}: add a line "log KEY" with the verifier key that governd key-info prints`;
     doubt(result, "key_not_given", message);
   }
@@ -92,11 +92,4 @@ function askForCompleteness(results: SourceResult[]): void {
     if (verdict !== "verified" || completeness.is !== "unknown") continue;
     doubt(result, "completeness_unknown", `completeness cannot be established: ${completeness.why}`);
   }
-}
-
-/** Adds a reason why otherwise good evidence cannot be established. */
-function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
-  result.report.problems.push(reportedObstacle(code, message));
-  result.problemCount += 1;
-  if (result.verdict === "verified") result.verdict = "undetermined";
 }

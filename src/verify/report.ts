@@ -53,6 +53,13 @@ export const reportedObstacle = (code: ObstacleCode, message: string): ReportedP
   return { code, message, ...NO_EVENT, ...NO_ROW };
 };
 
+/** Adds a reason why otherwise good evidence cannot be established. */
+export function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
+  result.report.problems.push(reportedObstacle(code, message));
+  result.problemCount += 1;
+  if (result.verdict === "verified") result.verdict = "undetermined";
+}
+
 /** A report and its verdict. */
 export interface SourceResult {
   report: SourceReport;

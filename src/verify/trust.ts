@@ -18,7 +18,7 @@ export interface Trust {
   witnesses?: readonly VerifierKey[];
   /** Those of them that must have cosigned a seal; null for none. */
   quorum?: Quorum | null;
-  /** The workspaces of the logs that a policy lists; null when any may be verified. */
+  /** The origins of the logs that a policy lists, as in their first epochs; null when any log may be verified. */
   logs?: ReadonlySet<string> | null;
 }
 
@@ -46,7 +46,7 @@ export function readTrust(options: TrustOptions): Required<Trust> {
   }
   const { logs, witnesses, quorum } = readPolicy(policy);
   const publicKeys = logs.map((key) => key.publicKey);
-  const named = new Set(logs.map(({ name }) => parseOrigin(name).workspaceId));
+  const named = new Set(logs.map(({ name }) => parseOrigin(name).base));
   return { publicKeys, anchors, witnesses, quorum, logs: named.size === 0 ? null : named };
 }
 

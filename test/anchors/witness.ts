@@ -16,22 +16,35 @@ export class TestWitness implements AsyncDisposable {
   readonly #key: KeyObject;
   readonly #raw: Buffer;
   readonly #server: ReturnType<typeof Bun.serve>;
+  readonly #monitoring: ReturnType<typeof Bun.serve> | null;
   readonly #logs = new Map<string, Log>();
   /** What it has cosigned, by origin. */
   readonly state = new Map<string, { size: number; root: string }>();
   readonly statuses: number[] = [];
+  /** The newest cosigned checkpoints, by the hash of their origin. */
+  readonly checkpoints = new Map<string, string>();
 
-  constructor(private readonly algorithm: Algorithm = "ed25519") {
+  /** @param tls the certificate with which its monitoring prefix is served */
+  constructor(
+    private readonly algorithm: Algorithm = "ed25519",
+    tls?: { cert: string; key: string },
+  ) {
     const isEd25519 = algorithm === "ed25519";
     const { privateKey, publicKey } = isEd25519 ? generateKeyPairSync("ed25519") : generateKeyPairSync("ml-dsa-44");
     this.#key = privateKey;
     // The raw key is the end of its SubjectPublicKeyInfo.
     this.#raw = publicKey.export({ format: "der", type: "spki" }).subarray(isEd25519 ? -32 : -1312);
-    this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => this.#answer(request) });
+    const fetch = (request: Request) => this.#answer(request);
+    this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+    this.#monitoring = tls === undefined ? null : Bun.serve({ port: 0, hostname: "127.0.0.1", fetch, tls });
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.#server.port}/prefix`;
+  }
+
+  get monitoringUrl(): string {
+    return `https://127.0.0.1:${this.#monitoring?.port}/prefix`;
   }
 
   get #typed(): Buffer {
@@ -51,6 +64,11 @@ export class TestWitness implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
+    const asked = /^\/prefix\/([0-9a-f]{64})\/checkpoint$/.exec(new URL(request.url).pathname)?.[1];
+    if (request.method === "GET" && asked !== undefined) {
+      const checkpoint = this.checkpoints.get(asked);
+      return checkpoint === undefined ? new Response("", { status: 404 }) : new Response(checkpoint);
+    }
     const response = this.#addCheckpoint(new URL(request.url).pathname, await request.text());
     this.statuses.push(response.status);
     return response;
@@ -81,7 +99,9 @@ export class TestWitness implements AsyncDisposable {
         : consistent(known.size, size, Buffer.from(known.root, "base64"), newRoot, hashes);
     if (!continues) return new Response("", { status: 422 });
     this.state.set(origin, { size, root });
-    return new Response(this.#cosign(text));
+    const cosignature = this.#cosign(text);
+    this.checkpoints.set(sha256(Buffer.from(origin)).toString("hex"), note + cosignature);
+    return new Response(cosignature);
   }
 
   #signedBy({ name, publicKey }: Log, text: string, signatures: string): boolean {
@@ -122,6 +142,7 @@ export class TestWitness implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.stop(true);
+    await this.#monitoring?.stop(true);
   }
 }
 

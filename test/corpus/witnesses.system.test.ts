@@ -3,11 +3,19 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
+import {
+  ed25519Signer,
+  formatNote,
+  formatVerifierKey,
+  rawPublicKey,
+  SIGNATURE_COSIGNATURE_V1,
+  verifierKey,
+} from "../../src/log/note.ts";
 import { parseReceipt } from "../../src/log/receipt.ts";
-import { parseOrigin, parseSeal } from "../../src/log/seal.ts";
+import { makeSeal, parseOrigin, parseSeal } from "../../src/log/seal.ts";
 import { governd } from "../cli/governd.ts";
 import { inMemory } from "../temporary.ts";
+import { vectorKey } from "../vectors/make.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
 import { throughServer } from "./through-server.ts";
@@ -38,8 +46,8 @@ afterAll(async () => {
 });
 
 /** Verifies evidence with both programs, which must agree. Returns the exit code and what each of them reports. */
-async function verify(evidence: string, options: string[]) {
-  const words = [evidence, "--public-key", base.publicKey, ...options];
+async function verify(evidence: string, options: string[], key = base.publicKey) {
+  const words = [evidence, "--public-key", key, ...options];
   const { code, out } = await governd(["verify", "--json", ...words]);
   const said = await second.run(...words);
   expect([said.code, said.out]).toEqual([code, expect.anything()]);
@@ -116,6 +124,26 @@ describe.skipIf(!HAS_PYTHON)("witnesses", () => {
     ]);
     const [{ witnesses }] = JSON.parse(out).sources;
     expect([code, witnesses.map(({ key_id }: { key_id: string }) => key_id)]).toEqual([0, [idOf(one), idOf(second)]]);
+  });
+
+  test("a kept seal over a receipt's events counts, and another one contradicts it", async () => {
+    const vector = (name: string) => join(import.meta.dir, "../vectors", name);
+    const seal = readFileSync(vector("seal.txt"), "utf8");
+    const { size, root: hash, origin } = parseSeal(seal);
+    const keyed = (note: string, ...options: string[]) =>
+      verify(vector("receipt.txt"), ["--seal", at("kept.seal", note), ...options], vector("seal.vkey"));
+    const { code, source } = await keyed(one.cosign(seal), ...asked(1, one));
+    expect([code, source.anchored_through, source.witnesses[0]?.through]).toEqual([0, expect.any(Number), size - 1]);
+    const signer = ed25519Signer(origin, vectorKey().privateKey);
+    const other = makeSeal({ origin, size, root: Uint8Array.from(hash, (byte) => byte ^ 1) }, [signer]);
+    const contradicted = await keyed(other);
+    expect([contradicted.code, contradicted.source.problems[0].code]).toEqual([1, "anchor_mismatch"]);
+    const larger = makeSeal({ origin, size: size + 1, root: hash }, [signer]);
+    expect(await keyed(larger)).toMatchObject({ code: 0, source: { anchored_through: null } });
+    const flipped = formatNote({ ...parseSeal(other).note, signatures: parseSeal(seal).note.signatures });
+    expect((await keyed(flipped)).source.problems[0].code).toBe("seal_missing");
+    const wrong = await keyed(one.cosign(seal, TIME, TIME + 1n), ...asked(1, one));
+    expect([wrong.code, wrong.source.problems[0].code]).toEqual([2, "seal_missing"]);
   });
 
   test("a policy stands for the keys, the witnesses and the quorum", async () => {

@@ -15,8 +15,10 @@ import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from
 import { isServer, verifyServer } from "../verify/pulled.ts";
 import { verifyPath } from "../verify/sources.ts";
 import { SIGNER_UNKNOWN, sourceLines, verdictLine } from "../verify/text.ts";
+import { askedWitnesses } from "../verify/witnesses.ts";
 
 interface VerifyOptions extends TrustOptions {
+  witnessUrl?: string[];
   complete?: boolean;
   keep?: string;
   agent?: string;
@@ -25,7 +27,7 @@ interface VerifyOptions extends TrustOptions {
   threads?: number;
 }
 
-const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only a URL of a libSQL server needs a network
+const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only the URL of a libSQL server or a witness needs a network
 
 Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
 directory, it also compares which workspaces there are with the log of the installation. Nothing is written:
@@ -53,6 +55,11 @@ export function addVerify(program: Command, session: Session): void {
       wholeNumber(1),
     )
     .option(
+      "--witness-url <prefix>",
+      "the https address of a witness, which says what the newest seal of the log is; may be repeated",
+      collect,
+    )
+    .option(
       "--policy <file>",
       "the logs, witnesses and quorum that you trust (C2SP tlog-policy), in place of these keys",
     )
@@ -77,8 +84,11 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   if (keep !== null && (paths.length > 1 || !paths.every(isServer)))
     throw new Failure("usage", "--keep needs the URL of one libSQL server, and no other evidence.");
   const trust = readTrust(options);
-  const encryptionKey = lazyKey(options);
-  const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
+  const asked = {
+    ...{ agentId: options.agent, trust, threads: options.threads ?? availableParallelism() },
+    witnesses: askedWitnesses(options.witnessUrl ?? [], trust),
+    encryptionKey: lazyKey(options),
+  };
   const results = await session.withProgress(
     async (progress) => {
       const all: SourceResult[] = [];
