@@ -67,8 +67,8 @@ export interface NoteSigner {
 export const fingerprintOf = (publicKey: Uint8Array): string =>
   new SHA256().update(Uint8Array.of(SIGNATURE_ED25519)).update(publicKey).digest("hex");
 
-/** The key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
-function keyId(name: string, type: number, publicKey: Uint8Array): number {
+/** Returns a key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
+export function keyId(name: string, type: number, publicKey: Uint8Array): number {
   const hash = new SHA256().update(`${name}\n`).update(Uint8Array.of(type)).update(publicKey).digest() as Uint8Array;
   return new DataView(hash.buffer, hash.byteOffset).getUint32(0);
 }

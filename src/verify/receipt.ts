@@ -63,6 +63,7 @@ export function verifyReceipt(
     report: { ...about.report, sealed_through: event.seq, anchored_through, ...cosigned },
     verdict: "verified",
     problems: [],
+    stamped: witnessed.stamped,
     completeness: { is: "partial", part: `event ${event.seq} of ${seal.size}` },
   });
 }

@@ -78,6 +78,12 @@ const Witness = object({
   time: t.String({ description: "When it was cosigned." }),
 });
 
+const Timestamp = object({
+  name: t.String({ description: "The authority, as its certificate names it." }),
+  through: t.Integer({ description: "The last event under that seal." }),
+  time: t.String({ description: "When it was stamped." }),
+});
+
 export const SourceReport = object({
   path: t.String(),
   kind: oneOf(["workspace", "export", "receipt", "directory", "unknown"] as const),
@@ -92,6 +98,9 @@ export const SourceReport = object({
   complete_through: nullable(t.Integer({ description: "The last event of a complete source." })),
   witnesses: t.Optional(
     t.Array(Witness, { description: "Those of the given witnesses that have cosigned a seal here." }),
+  ),
+  timestamps: t.Optional(
+    t.Array(Timestamp, { description: "The newest of each given authority, if --timestamp-ca was given." }),
   ),
   pruned_before: t.Optional(t.Integer({ description: "The first event that was not pruned." })),
   prunings: t.Optional(t.Array(Pruning)),

@@ -2,6 +2,10 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { formatSignature } from "../../src/log/note.ts";
+import { parseSeal } from "../../src/log/seal.ts";
+import { stampedText, timestampLine } from "../../src/log/timestamp.ts";
+import { TestTimestampAuthority } from "../anchors/authority.ts";
 import { tamper } from "../corpus/base.ts";
 import { Witness } from "../corpus/witness.ts";
 import { ended } from "../ended.ts";
@@ -216,12 +220,22 @@ async function makeRotatedLog(): Promise<void> {
     if (name === "w2") continue;
     const [head = "", ...seal] = receipt.split("\n\n");
     writeFileSync(join(witnessed, "receipt.txt"), `${head}\n\n${witness.cosign(seal.join("\n\n"))}`);
+    await makeStamped(scene("Time stamps", made.workspace_id), `${head}\n\n`, seal.join("\n\n"));
   }
   writeFileSync(join(witnessed, "policy.txt"), [...policy, "group ours any w1 w2", "quorum ours", ""].join("\n"));
 }
 
+/** Makes a receipt with a time stamp. */
+async function makeStamped(directory: string, head: string, seal: string): Promise<void> {
+  await using authority = new TestTimestampAuthority(place("authority"));
+  const line = timestampLine("tsa.example.org", await authority.token(stampedText(parseSeal(seal))));
+  writeFileSync(join(directory, "receipt.txt"), `${head}${seal}${formatSignature(line)}`);
+  copyFileSync(authority.rootFile, join(directory, "tsa-root.pem"));
+  copyFileSync(keyOf("rotated"), join(directory, "first.pub"));
+}
+
 /** Whether the programs that the page's commands use are installed. */
-const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd"].every((name) => Bun.which(name) !== null);
+const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd", "openssl"].every((name) => Bun.which(name) !== null);
 
 beforeAll(async () => {
   if (!HAS_PROGRAMS) return;
@@ -316,14 +330,17 @@ describe.skipIf(!HAS_PROGRAMS)("docs/auditing.md", () => {
       [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block),
     );
     const others = blocks.filter((block) => !block.includes("curl") && !block.startsWith("sed -n 2p"));
-    expect(others.length).toBe(3);
-    const { directory, workspaceId } = scenes.get("Verify") as Scene;
+    expect(others.length).toBe(4);
     const printed: string[] = [];
     for (const block of others) {
+      const section = block.includes("openssl ts") ? "Time stamps" : "Verify";
+      const { directory, workspaceId } = scenes.get(section) as Scene;
       const actual = block.replaceAll(/\bws_[0-9a-z]{26}\b/g, workspaceId);
       printed.push(await shell(`set -e\n${actual}\necho it ended well`, directory));
     }
-    for (const text of printed) expect(text).toEndWith("it ended well\n");
+    // Behind it are the warnings of programs.
+    for (const text of printed) expect(text).toContain("it ended well\n");
+    const { directory } = scenes.get("Verify") as Scene;
     const { hash, details_commitment } = JSON.parse(
       readFileSync(join(directory, "export.ndjson"), "utf8").split("\n")[1] as string,
     );

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, orNull, readText } from "../../failure.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { serverToken } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
@@ -19,6 +19,7 @@ import { askedWitnesses } from "../verify/witnesses.ts";
 
 interface VerifyOptions extends TrustOptions {
   witnessUrl?: string[];
+  timestampCa?: string[];
   complete?: boolean;
   keep?: string;
   agent?: string;
@@ -59,6 +60,7 @@ export function addVerify(program: Command, session: Session): void {
       "the https address of a witness, which says what the newest seal of the log is; may be repeated",
       collect,
     )
+    .option("--timestamp-ca <file...>", "authorities (PEM) of time stamps, of which a seal must have one (RFC 3161)")
     .option(
       "--policy <file>",
       "the logs, witnesses and quorum that you trust (C2SP tlog-policy), in place of these keys",
@@ -84,6 +86,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   if (keep !== null && (paths.length > 1 || !paths.every(isServer)))
     throw new Failure("usage", "--keep needs the URL of one libSQL server, and no other evidence.");
   const trust = readTrust(options);
+  const checkStamps = options.timestampCa && (await stampCheck(options.timestampCa));
   const asked = {
     ...{ agentId: options.agent, trust, threads: options.threads ?? availableParallelism() },
     witnesses: askedWitnesses(options.witnessUrl ?? [], trust),
@@ -101,10 +104,25 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     },
     { bar: !options.quiet },
   );
+  await checkStamps?.(results);
   const digestOf = (path: string) => digestOfFile(path).sha256;
   const judged = judge(results, { trust, complete: options.complete === true, digestOf });
   session.exitCode = EXIT_CODES[judged.verdict];
   await session.terminal.out(session.json ? json(judged, results) : text(judged, results, options));
+}
+
+/** Reads the authorities of time stamps. Returns what checks the time stamps of evidence; its library is loaded only then. */
+async function stampCheck(files: readonly string[]): Promise<(results: SourceResult[]) => Promise<void>> {
+  const [{ checkTimestamps }, { readAuthorities, TimestampError }] = await Promise.all([
+    import("../../verify/timestamps.ts"),
+    import("../../log/timestamp-token.ts"),
+  ]);
+  const authorities = files.flatMap((path) => {
+    const found = orNull(TimestampError, () => readAuthorities(readText("usage", path)));
+    if (found !== null) return found;
+    throw new Failure("usage", `--timestamp-ca ${path} is no file of certificates in PEM.`);
+  });
+  return (results) => checkTimestamps(results, authorities);
 }
 
 const serverAt = (url: string, settings: Settings) => ({

@@ -10,7 +10,7 @@ import { type AnchoredSeal, AnchorFailed, type AnchorTarget } from "./targets.ts
 export interface WitnessDeps {
   /** Returns the consistency proof between two sizes of a workspace's log. */
   proveConsistency(workspaceId: string, from: number, to: number): Promise<Uint8Array[]>;
-  /** Stores a seal with its new cosignatures. */
+  /** Stores a seal with its new signature lines. */
   keep(seal: AnchoredSeal): void;
 }
 

@@ -1,7 +1,8 @@
-/** Determines which witnesses have cosigned seals of a log. */
+/** Determines which witnesses have cosigned seals of a log, and which seals have time stamps. */
 import { orNull } from "../../failure.ts";
 import { hexId, NoteError, type VerifierKey } from "../../log/note.ts";
 import type { Seal } from "../../log/seal.ts";
+import { timestampLines } from "../../log/timestamp.ts";
 import { cosignedAt } from "../../log/witness.ts";
 
 /** The newest seal of a log that a witness has cosigned. */
@@ -27,20 +28,29 @@ export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witn
   });
 }
 
-/** Collects the newest seal that each given witness has cosigned. */
+/** Collects the newest seal that each given witness has cosigned, and the newest that each authority has stamped. */
 export class WitnessedSeals {
   readonly #found = new Map<string, Witnessing>();
+  readonly #stamped = new Map<string, Seal>();
 
   constructor(private readonly witnesses: readonly VerifierKey[]) {}
 
   /** Records the witnesses that have cosigned a seal of the log. Returns false when a cosignature is wrong. */
   note(seal: Seal): boolean {
+    for (const { name } of seal.size === 0 ? [] : timestampLines(seal)) {
+      if (seal.size >= (this.#stamped.get(name)?.size ?? 0)) this.#stamped.set(name, seal);
+    }
     const witnesses = orNull(NoteError, () => witnessesOf(seal, this.witnesses));
     for (const found of witnesses ?? []) {
       const key = `${found.name} ${found.key_id}`;
       if (found.through >= (this.#found.get(key)?.through ?? 0)) this.#found.set(key, found);
     }
     return witnesses !== null;
+  }
+
+  /** The newest seals with time stamps, which nobody has checked yet. */
+  get stamped(): Seal[] {
+    return [...new Set(this.#stamped.values())];
   }
 
   /** The given witnesses that have cosigned a seal; null when no witnesses were given. */
