@@ -15,6 +15,8 @@ import {
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
+import { timestampLines } from "../../src/log/timestamp.ts";
+import { readAuthorities, TimestampError, TimestampToken, tokenIn } from "../../src/log/timestamp-token.ts";
 import { addCheckpointBody, cosignedAt, parseWitnessKey } from "../../src/log/witness.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { PolicyError, parsePolicy } from "../../src/verify/policy.ts";
@@ -85,7 +87,7 @@ function withoutErased(text: string, original: string): unknown[] {
   );
 }
 
-const NOTES = ["seal.txt", "seals.txt", "cosigned.txt"].map(vector);
+const NOTES = ["seal.txt", "seals.txt", "cosigned.txt", "stamped.txt"].map(vector);
 
 function notes(random: Seeded): void {
   const original = random.pick(NOTES);
@@ -187,4 +189,18 @@ function policies(random: Seeded): void {
   requireEqual("a quorum of everybody", lackOf(policy.quorum, all), null);
 }
 
-export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs, policies };
+const STAMPED = timestampLines(parseSeal(vector("stamped.txt")))[0]?.signature ?? new Uint8Array();
+const AUTHORITIES = readAuthorities(vector("tsa-root.pem"));
+const { time: STAMPED_AT } = TimestampToken.read(STAMPED);
+
+/** What of a time stamp is changed, it never says another time. */
+async function timestamps(random: Seeded): Promise<void> {
+  const bytes = Uint8Array.from(STAMPED);
+  for (let changes = 1 + random.below(3); changes > 0; changes--) bytes[random.below(bytes.length)] = random.below(256);
+  attempt(() => tokenIn(bytes), TimestampError);
+  const token = attempt(() => TimestampToken.read(bytes), TimestampError);
+  if (token === undefined || (await token.whyNotFrom(AUTHORITIES)) !== null) return;
+  if (await token.covers(vector("seal.txt"))) requireEqual("its time", token.time, STAMPED_AT);
+}
+
+export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs, policies, timestamps };

@@ -1,5 +1,7 @@
 /** What tokens of time stamp authorities prove (RFC 3161), right and forged ones. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ed25519Signer, formatNote, parseNote } from "../../src/log/note.ts";
 import { makeSeal, parseSeal } from "../../src/log/seal.ts";
 import { stampedText, timestampLine, timestampLines } from "../../src/log/timestamp.ts";
@@ -122,6 +124,16 @@ describe("a token", () => {
       }
     }
   });
+});
+
+test("the vector's time stamp is over its seal", async () => {
+  const vector = (name: string) => readFileSync(join(import.meta.dir, "../vectors", name), "utf8");
+  const seal = parseSeal(vector("stamped.txt"));
+  const [line] = timestampLines(seal);
+  const token = TimestampToken.read(line?.signature ?? new Uint8Array());
+  expect([line?.name, token.authority]).toEqual(["tsa.example", "Vector Time Stamps"]);
+  expect(await token.whyNotFrom(readAuthorities(vector("tsa-root.pem")))).toBeNull();
+  expect([await token.covers(vector("seal.txt")), await token.covers(vector("cosigned.txt"))]).toEqual([true, false]);
 });
 
 test("an answer without a token is refused", () => {
