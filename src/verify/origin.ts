@@ -2,29 +2,26 @@
 import { statSync } from "node:fs";
 import { sealingKey } from "../core/rows/log/seals.ts";
 import { orNull } from "../failure.ts";
-import { NoteError, parseVerifierKey } from "../log/note.ts";
+import { isKeyName, NoteError, parseVerifierKey } from "../log/note.ts";
 import { parseReceipt, ReceiptError } from "../log/receipt.ts";
-import { parseSeal } from "../log/seal.ts";
-import type { Connection } from "../store/connection.ts";
-import { isDriverError } from "../store/damage.ts";
+import { parseSeal, type Seal } from "../log/seal.ts";
+import type { Reader } from "../store/transaction.ts";
 import { type ExportTarget, unreadable } from "./events/export-lines.ts";
 import { ExportReader } from "./events/export-reader.ts";
 import { linesOf } from "./events/lines.ts";
 
-/** Returns the origin of a workspace; null when its file names none. */
-export async function originOfWorkspace(connection: Connection): Promise<string | null> {
-  try {
-    const key = await sealingKey(connection);
-    return key === null ? null : orNull(NoteError, () => parseVerifierKey(key).name);
-  } catch (error) {
-    if (isDriverError(error)) return null; // Its verification says what is wrong with it.
-    throw error;
-  }
+/** Returns the origin of a workspace; null when its file names none. @throws the driver's error when it cannot be read */
+export async function originOfWorkspace(reader: Reader): Promise<string | null> {
+  const key = await sealingKey(reader);
+  return key === null ? null : orNull(NoteError, () => parseVerifierKey(key).name);
 }
 
 /** Returns the origin of a receipt's seal; null when the text is not a receipt. */
 export const originOfReceipt = (text: string): string | null =>
-  orNull(ReceiptError, () => parseReceipt(text).seal.origin);
+  orNull(ReceiptError, () => signedOrigin(parseReceipt(text).seal));
+
+/** Returns an origin under which a key can sign. */
+const signedOrigin = ({ origin }: Seal): string | null => (isKeyName(origin) ? origin : null);
 
 /** Returns the origin of an export's seal; null when it has none or cannot be read. */
 export async function originOfExport(path: string): Promise<string | null> {
@@ -46,5 +43,5 @@ export async function originOfExport(path: string): Promise<string | null> {
     return null;
   }
   const seal = target.header?.seal ?? null;
-  return seal === null ? null : orNull(NoteError, () => parseSeal(seal).origin);
+  return seal === null ? null : orNull(NoteError, () => signedOrigin(parseSeal(seal)));
 }

@@ -186,6 +186,18 @@ test("exports and receipts are compared with it, too, if it covers the same even
   expect(await judged("export.ndjson")).toEqual([2, null, expect.stringContaining("there is no seal")]);
 });
 
+test("damaged evidence is reported as without a witness", async () => {
+  const path = from.join("damaged.db");
+  const bytes = readFileSync(databaseOf(first()));
+  for (const damaged of [bytes.fill(7, 100), bytes.subarray(0, 4000), Buffer.from("no evidence"), Buffer.alloc(0)]) {
+    writeFileSync(path, damaged);
+    const { code, problems } = await verify(path);
+    const alone = await governd(["verify", path, "--json", "--public-key", key, "--witness-key", witness.verifierKey]);
+    expect([code, problems]).toEqual([alone.code, JSON.parse(alone.out).sources[0].problems]);
+  }
+  expect((await verify(from.join("nowhere.db"))).code).toBe(2);
+});
+
 test("without the key of a witness, or without https, nothing is asked", async () => {
   for (const words of [
     ["--witness-url", witness.monitoringUrl],

@@ -376,8 +376,13 @@ const NOT_COMPARED =
 async function originOf({ path, workspaceId }: Source, encryptionKey: KeySource): Promise<string | null> {
   if (isDatabase(path, workspaceId)) {
     using file = await openEvidenceFile(path);
-    using connection = openEvidence(file, path, encryptionKey);
-    return await originOfWorkspace(connection);
+    try {
+      using connection = openEvidence(file, path, encryptionKey);
+      return await originOfWorkspace(connection);
+    } catch (error) {
+      if (!isDriverError(error)) throw error;
+      return null; // Its verification says what is wrong with it.
+    }
   }
   return (await isReceipt(path)) ? originOfReceipt(await Bun.file(path).text()) : await originOfExport(path);
 }
