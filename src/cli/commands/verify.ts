@@ -55,16 +55,13 @@ export function addVerify(program: Command, session: Session): void {
       "how many of the witnesses must have cosigned a seal (default: all)",
       wholeNumber(1),
     )
+    .option("--policy <file>", "a file that states all of these keys and the quorum instead (C2SP tlog-policy)")
     .option(
       "--witness-url <prefix>",
       "the https address of a witness, which says what the newest seal of the log is; may be repeated",
       collect,
     )
     .option("--timestamp-ca <file...>", "authorities (PEM) of time stamps, of which a seal must have one (RFC 3161)")
-    .option(
-      "--policy <file>",
-      "the logs, witnesses and quorum that you trust (C2SP tlog-policy), in place of these keys",
-    )
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", wholeNumber(1, 64))
