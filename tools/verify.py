@@ -2,10 +2,13 @@
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
     python3 verify.py [--public-key KEY]... [--seal FILE]... [--witness-key KEY]... [--witness-quorum N] [--complete] [--json] FILE...
+    python3 verify.py --policy FILE [--seal FILE]... [--complete] [--json] FILE...
 
 FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a file with it
---witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
+--witness-key KEY: a witness's key, name+hash+key; --witness-quorum N: how many must have cosigned (default: all). Cosignatures
+  with ML-DSA-44 (type 6) are not checked: such a witness is named, and never counts
+--policy FILE: the logs, the witnesses and their quorum, as C2SP tlog-policy has them
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
 --json: prints what is found with the codes that docs/verify-json.md lists
@@ -697,7 +700,8 @@ def read_key(text):
     if "+" in text and re.fullmatch(r"[^+\s]+\+[0-9a-f]{8}\+\S+", text):
         name, given, data = text.split("+", 2)
         data = base64.b64decode(data)
-        require(data[:1] == b"\1" and key_id(name, data[1:]).hex() == given, "usage", "not a verifier key")
+        good = data[:1] == b"\1" and len(data) == 33 and key_id(name, data[1:]).hex() == given
+        require(good, "usage", "not the verifier key of a log")
         return data[1:]
     if re.fullmatch("[0-9a-f]{64}", text):
         return bytes.fromhex(text)
@@ -714,13 +718,71 @@ def read_own_key(text):
     return key
 
 
+class Policy:
+    """A trust policy (C2SP tlog-policy), read line by line."""
+
+    def __init__(self, data):
+        self.logs, self.witnesses, self.groups, self.members, self.quorum = [], {}, {}, set(), None
+        for number, line in enumerate(data.split(b"\n"), 1):
+            try:
+                require(not re.search(b"[\0-\x08\x0b-\x1f\x7f]", line), "usage", "a control character")
+                word, *items = [item for item in re.split(b"[ \t]+", line) if item] or [b"#"]
+                if not word.startswith(b"#"):
+                    read = {b"log": self.log, b"witness": self.witness, b"group": self.group, b"quorum": self.set_quorum}.get(word)
+                    require(read is not None, "usage", "a line begins with log, witness, group, quorum or #")
+                    read(*items)
+            except (Problem, ValueError) as problem:
+                raise Undetermined("usage", f"line {number} of the policy: {problem}") from None
+            except TypeError:  # of the call
+                raise Undetermined("usage", f"line {number} of the policy has too few or too many words") from None
+        require(self.quorum is not None, "usage", "the policy has no quorum")
+
+    def log(self, key, url=None):
+        name, data = key.decode().split("+")[0], read_key(key.decode())
+        require(b"+" in key and data not in [one for _, one in self.logs], "usage", "no verifier key, or the same key again")
+        self.logs.append((name, data))
+
+    def witness(self, name, key, url=None):
+        self.require_new(name)
+        witness = read_witness(key.decode())
+        require(witness[2] not in [one[2] for one in self.witnesses.values()], "usage", "the same key again")
+        self.witnesses[name] = witness
+
+    def group(self, name, threshold, first, *others):
+        self.require_new(name)
+        for member in (first, *others):
+            self.require_defined(member)
+            require(member not in self.members, "usage", "a name is a member once")
+            self.members.add(member)
+        count, is_number = 1 + len(others), re.fullmatch(b"[1-9][0-9]{0,8}", threshold)
+        needed = count if threshold == b"all" else 1 if threshold == b"any" else int(threshold) if is_number else 0
+        require(1 <= needed <= count, "usage", "the threshold is all, any, or a number of members")
+        self.groups[name] = needed, (first, *others)
+
+    def set_quorum(self, name):
+        require(self.quorum is None, "usage", "a second quorum")
+        if name != b"none":
+            self.require_defined(name)
+        self.quorum = name
+
+    def require_new(self, name):
+        require(name != b"none" and name not in self.witnesses and name not in self.groups, "usage", "a name is defined once")
+
+    def require_defined(self, name):
+        require(name in self.witnesses or name in self.groups, "usage", "no earlier line defines a name")
+
+
 def read_witness(text):
-    """The name and the key of a witness (C2SP tlog-cosignature, type 4)."""
+    """The name, the type and the key of a witness (C2SP tlog-cosignature): Ed25519 or ML-DSA-44."""
     name, given, data = text.strip().split("+", 2)
     data = base64.b64decode(data)
-    good = data[:1] == b"\4" and len(data) == 33 and key_id(name, data[1:], b"\4").hex() == given
-    require(good, "usage", "not the verifier key of a witness")
-    return name, data[1:]
+    kind = data[:1]
+    good = len(data) == {ED25519: 33, ML_DSA_44: 1313}.get(kind) and key_id(name, data[1:], kind).hex() == given
+    require(good and (kind == ED25519 or len(name.encode()) < 256), "usage", "not the verifier key of a witness")
+    return name, kind, data[1:]
+
+
+ED25519, ML_DSA_44 = b"\4", b"\6"  # the types of witnesses' keys
 
 
 KEY_NAME = "[^+\0-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"  # no white space and no control characters
@@ -761,14 +823,14 @@ class Seal:
         return bool(own)
 
     def cosigned_by(self, name, key):
-        """When a witness cosigned it, in seconds since 1970; None if it did not. A wrong cosignature is tampering."""
-        own = [data[4:] for one, data in self.signatures if (one, data[:4]) == (name, key_id(name, key, b"\4"))]
+        """When a witness cosigned it with Ed25519, in seconds since 1970; None if it did not. A wrong cosignature is tampering."""
+        own = [data[4:] for one, data in self.signatures if (one, data[:4]) == (name, key_id(name, key, ED25519))]
         times = [int.from_bytes(data[:8], "big") for data in own]
         for time, data in zip(times, own):
             text = f"cosignature/v1\ntime {time}\n{self.text}"
             good = len(data) == 72 and time < 2**63 and ed25519_holds(key, text.encode(), data[8:])
             require(good, "seal_signature", f"the cosignature of {name} is not right")
-        return max(times, default=None)
+        return max(filter(None, times), default=None)  # one without a time does not count
 
     def signed_by_any(self, keys):
         return any([self.signed_by(key) for key in keys])
@@ -859,28 +921,57 @@ class Trust:
 
     def __init__(self, keys=(), anchors=(), complete=False, witnesses=(), quorum=None):
         self.keys, self.anchors, self.complete = keys, anchors, complete
-        self.witnesses, self.quorum = witnesses, len(witnesses) if quorum is None else quorum
+        self.witnesses, names = witnesses, range(len(witnesses))
+        self.names = dict(zip(names, witnesses))  # the witnesses by the names that groups use
+        self.groups = [(None, len(witnesses) if quorum is None else quorum, names)]  # each after its members; the last one is the quorum
+        self.called, self.logs = "witnesses", None  # what the members are called; the workspaces that a policy lists
+        self.workspace = None  # that is checked now
         self.witnessed = {}  # of the log that is checked now: the newest seal that each witness has cosigned, and when
         self.workspaces = set()  # that were checked
         self.prunings = []  # that were read: (position, digest of the export that holds what was dropped)
 
+    @staticmethod
+    def by_policy(policy, anchors, complete):
+        trust = Trust([key for _, key in policy.logs], anchors, complete, [*policy.witnesses.values()])
+        needed, members = policy.groups.get(policy.quorum, (1, (policy.quorum,)))
+        last = (None, 0, ()) if policy.quorum == b"none" else (None, needed, members)
+        trust.names, trust.groups = policy.witnesses, [*((name, *group) for name, group in policy.groups.items()), last]
+        trust.called = f"members of the quorum {policy.quorum.decode(errors='replace')}"
+        trust.logs = {parse_origin(name)[1] for name, _ in policy.logs} or None
+        return trust
+
+    def saw(self, workspace):
+        self.workspace = workspace
+        self.workspaces.add(workspace)
+
+    def require_log(self):
+        """The log that was checked is one of the policy's."""
+        known = self.logs is None or self.workspace is None or self.workspace in self.logs
+        require(known, "key_not_given", f"the policy lists no log of {self.workspace}")
+
     def note_witnesses(self, seal, code="seal_signature"):
         """Notes which witnesses have cosigned a seal that is one of the log's."""
         try:
-            times = [seal.cosigned_by(name, key) for name, key in self.witnesses]
+            times = {(name, key): seal.cosigned_by(name, key) for name, kind, key in self.witnesses if kind == ED25519}
         except Tampered as problem:
             require(False, code, str(problem))
-        for (name, _), time in zip(self.witnesses, times):
-            if time is not None and seal.size and seal.size >= self.witnessed.get(name, (0, 0))[0]:
-                self.witnessed[name] = (seal.size, time)
+        for witness, time in times.items():
+            if time is not None and seal.size and seal.size >= self.witnessed.get(witness, (0, 0))[0]:
+                self.witnessed[witness] = (seal.size, time)
 
     def require_witnesses(self):
         """What the witnesses have cosigned, in words; the next log is counted by itself."""
         seen, self.witnessed = self.witnessed, {}
-        count = f"{len(seen)} of the {self.quorum} required witnesses have cosigned a seal of this log"
-        require(len(seen) >= self.quorum, "witness_missing", count)
-        words = [f"{name} through event {size - 1} at {utc(time)}" for name, (size, time) in seen.items()]
-        return f". Witnessed: {', '.join(words)}" if words else ""
+        unchecked = ", ".join(name for name, kind, _ in self.witnesses if kind == ML_DSA_44)
+        unchecked = f"; not checked, since their cosignatures are ML-DSA-44: {unchecked}" if unchecked else ""
+        met = {name for name, (called, _, key) in self.names.items() if (called, key) in seen}
+        for name, needed, members in self.groups:
+            found = sum(member in met for member in members)
+            met |= {name} if found >= needed else set()
+        count = f"{found} of the {needed} required {self.called} have cosigned a seal of this log"
+        require(found >= needed, "witness_missing", count + unchecked)
+        words = ", ".join(f"{name} through event {size - 1} at {utc(time)}" for (name, _), (size, time) in seen.items())
+        return f". Witnessed: {words or 'by none'}{unchecked}" if words or unchecked else ""
 
     def with_later(self, keys):
         """The given keys, and those of a log after the first that was given."""
@@ -1415,7 +1506,7 @@ def check_export(text, trust):
     log = Log(whole, header["agent_id"], number=first_number(header, events))
     bodies = feed(log, events)
     require(not events or log.workspace == header["workspace_id"], "wrong_workspace", "another workspace than stated")
-    trust.workspaces.add(header["workspace_id"])
+    trust.saw(header["workspace_id"])
     head = log.hashes[-1] if log.hashes else None
     require(not ndjson or trailer["head"] == head, "head_mismatch", "another end than stated")
     require(not log.opaque, "newer_vocabulary", NEWER)
@@ -1827,7 +1918,7 @@ def read_receipt(text):
 def check_receipt(text, trust):
     texts, (chain, number), index, path, seal = read_receipt(text)
     leaf = load_json(texts[0])
-    trust.workspaces.add(leaf["workspace_id"])
+    trust.saw(leaf["workspace_id"])
     keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"], number)
     try:
         led = not keys or seal.signed_by(keys[-1])
@@ -1853,9 +1944,15 @@ def check_receipt(text, trust):
     if number <= VOCABULARY:
         check_form(event, said, None)
     trust.note_witnesses(seal)
+    kept = [one for one in trust.anchors if (one.origin, one.size) == (seal.origin, seal.size)]  # others cannot be compared
+    same = all(trust.is_damaged(one) or one.root == seal.root for one in kept)
+    require(same, "anchor_mismatch", "the events are not the ones of the kept seal", leaf["seq"])
     require(number <= VOCABULARY, "newer_format", f"the receipt states vocabulary {number}, and {VOCABULARY} is known here")
     require(trust.keys, "key_not_given", "a receipt is checked with the public key: give it with --public-key")
     require(signed, "key_not_given", not_their_key(trust, {fingerprint_of(key) for key in keys}))
+    for one in kept:
+        require(not trust.is_damaged(one), *DAMAGED)
+        trust.note_witnesses(one, "seal_missing")
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
     said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
@@ -2277,7 +2374,7 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
     with findings.section():
         log, history = read_log(db, trust, head)
         logs.append(log)
-        trust.workspaces.add(log.workspace)
+        trust.saw(log.workspace)
         place = workspace in (None, log.workspace)
         require(place, "wrong_workspace", "the file stands in the place of another workspace")
     findings.finish()
@@ -3594,7 +3691,7 @@ def judge(path, check, trust=None):
     """What is found of one piece of evidence. `trust` asks for its witnesses."""
     problems, words = [], ""
     if trust is not None:
-        trust.witnessed = {}
+        trust.witnessed, trust.workspace = {}, None
     try:
         words = check()
     except Several as several:
@@ -3605,10 +3702,11 @@ def judge(path, check, trust=None):
         problems = [Undetermined("evidence_unreadable", str(error))]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         problems = [Undetermined("evidence_unreadable", "it is not in the form that it should have")]
-    try:
-        words += trust.require_witnesses() if trust is not None else ""
-    except Undetermined as problem:
-        problems = [*problems, problem]
+    for ask in () if trust is None else (trust.require_log, trust.require_witnesses):
+        try:
+            words += ask() or ""
+        except Undetermined as problem:
+            problems = [*problems, problem]
     verdict = 1 if any(isinstance(problem, Tampered) for problem in problems) else 2 if problems else 0
     return {
         "path": str(path),
@@ -3664,6 +3762,7 @@ def main():
     options.add_argument("--seal", metavar="FILE", action="append", default=[])
     options.add_argument("--witness-key", metavar="KEY", action="append", default=[])
     options.add_argument("--witness-quorum", metavar="N", type=int)
+    options.add_argument("--policy", metavar="FILE")
     options.add_argument("--complete", action="store_true", help="require proof that no event is missing")
     options.add_argument("--json", action="store_true", help="print the result for programs")
     options.add_argument("files", metavar="FILE", nargs="+", type=Path)
@@ -3671,7 +3770,7 @@ def main():
     try:
         trust = read_trust(given)
     except (Problem, OSError, ValueError) as problem:
-        words = f"the key or a seal cannot be read: {problem}"
+        words = f"the keys, a seal or the policy cannot be read: {problem}"
         print(json.dumps({"verdict": "undetermined", "exit_code": 2, "sources": [], "error": words}) if given.json else words)
         return 2
     sources = [source for path in given.files for source in check(path, trust)]
@@ -3701,11 +3800,15 @@ def lines_of(report):
 
 
 def read_trust(given):
+    seals = [seal for name in given.seal for seal in read_seals(Path(name).read_bytes().decode())]
+    if given.policy is not None:
+        alone = not given.public_key and not given.witness_key and given.witness_quorum is None
+        require(alone, "usage", "--policy stands for the keys, the witnesses and the quorum")
+        return Trust.by_policy(Policy(Path(given.policy).read_bytes()), seals, given.complete)
     text_of = lambda key: Path(key).read_text() if Path(key).is_file() else key
     keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
-    require(len({key for _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
+    require(len({key for _, _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
     require(0 <= (given.witness_quorum or 0) <= len(witnesses), "usage", "the quorum is larger than the number of witnesses")
-    seals = [seal for name in given.seal for seal in read_seals(Path(name).read_bytes().decode())]
     return Trust(keys, seals, given.complete, witnesses, given.witness_quorum)
 
 

@@ -3,21 +3,28 @@
  *
  *   — <key name> <base64 of 4 bytes key id ‖ signature>
  *
- * Only Ed25519 is made here (type 0x01). Signatures of unknown keys are kept and otherwise ignored.
+ * Only Ed25519 is made here (type 0x01). Witnesses sign with Ed25519 or ML-DSA-44 (witness.ts). Signatures of unknown keys
+ * are kept and otherwise ignored.
  */
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { SHA256 } from "bun";
 
-/** Signature types of C2SP signed-note. */
-export const SIGNATURE_ED25519 = 0x01;
+/** Signature types of C2SP signed-note: of a log, and of witnesses. */
+const SIGNATURE_ED25519 = 0x01;
 export const SIGNATURE_COSIGNATURE_V1 = 0x04;
+export const SIGNATURE_SUBTREE_V1 = 0x06;
 
 /** The most signatures that a note may carry, and its longest text, characters. */
 const MAX_NOTE_SIGNATURES = 100;
 const MAX_NOTE_CHARS = 256 * 1024;
 
 const KEY_ID_BYTES = 4;
-const PUBLIC_KEY_BYTES = 32;
+/** How long a public key is, bytes, by the type of its signatures. */
+const PUBLIC_KEY_BYTES: Readonly<Record<number, number>> = {
+  [SIGNATURE_ED25519]: 32,
+  [SIGNATURE_COSIGNATURE_V1]: 32,
+  [SIGNATURE_SUBTREE_V1]: 1312,
+};
 
 /** A text is not a signed note, or a key is not a verifier key. */
 export class NoteError extends Error {
@@ -42,7 +49,7 @@ export interface VerifierKey {
   name: string;
   keyId: number;
   type: number;
-  /** Raw Ed25519, 32 bytes. */
+  /** Raw: 32 bytes of Ed25519, or 1312 of ML-DSA-44. */
   publicKey: Uint8Array;
 }
 
@@ -60,16 +67,17 @@ export interface NoteSigner {
 export const fingerprintOf = (publicKey: Uint8Array): string =>
   new SHA256().update(Uint8Array.of(SIGNATURE_ED25519)).update(publicKey).digest("hex");
 
-/** The key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
-function keyId(name: string, type: number, publicKey: Uint8Array): number {
+/** Returns a key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
+export function keyId(name: string, type: number, publicKey: Uint8Array): number {
   const hash = new SHA256().update(`${name}\n`).update(Uint8Array.of(type)).update(publicKey).digest() as Uint8Array;
   return new DataView(hash.buffer, hash.byteOffset).getUint32(0);
 }
 
-/** An Ed25519 key under a name. @throws NoteError when the name or the key's length is not allowed */
+/** A key under a name. @throws NoteError when the name or the key's length is not allowed */
 export function verifierKey(name: string, publicKey: Uint8Array, type = SIGNATURE_ED25519): VerifierKey {
   if (!isKeyName(name)) throw new NoteError("a key name is not empty and has neither spaces nor +");
-  if (publicKey.length !== PUBLIC_KEY_BYTES) throw new NoteError("an Ed25519 public key has 32 bytes");
+  if (publicKey.length !== PUBLIC_KEY_BYTES[type])
+    throw new NoteError("the public key has another length than its type");
   return { name, keyId: keyId(name, type, publicKey), type, publicKey };
 }
 
@@ -77,15 +85,17 @@ export function verifierKey(name: string, publicKey: Uint8Array, type = SIGNATUR
 export const formatVerifierKey = ({ name, keyId: id, type, publicKey }: VerifierKey): string =>
   `${name}+${hexId(id)}+${Buffer.from([type, ...publicKey]).toString("base64")}`;
 
-/** Reads a verifier key. @throws NoteError when it is none, or its id is not that of its name and key */
-export function parseVerifierKey(text: string): VerifierKey {
+/**
+ * Reads a verifier key.
+ * @param types those that the key may have: by default that of a log's key
+ * @throws NoteError when it is none, has another type, or its id is not that of its name and key
+ */
+export function parseVerifierKey(text: string, types: readonly number[] = [SIGNATURE_ED25519]): VerifierKey {
   const parts = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text);
   const bytes = parts && fromBase64(parts[3] as string);
   if (!parts || !bytes) throw new NoteError("a verifier key has the form name+hash+key");
   const type = bytes[0] as number;
-  if (type !== SIGNATURE_ED25519 && type !== SIGNATURE_COSIGNATURE_V1) {
-    throw new NoteError("the verifier key is not an Ed25519 key");
-  }
+  if (!types.includes(type)) throw new NoteError(`the verifier key has type ${type}, and not ${types.join(" or ")}`);
   const key = verifierKey(parts[1] as string, bytes.subarray(1), type);
   if (hexId(key.keyId) !== parts[2]) throw new NoteError("the verifier key's hash does not fit its name and key");
   return key;
@@ -105,11 +115,16 @@ export function ed25519Signer(name: string, privateKey: KeyObject): NoteSigner {
   return { name, keyId: id, sign: (text) => sign(null, Buffer.from(text), privateKey) };
 }
 
-/** Reports whether an Ed25519 signature over a text is valid (RFC 8032, 5.1.7). */
-export function verifyEd25519(publicKey: Uint8Array, text: string, signature: Uint8Array): boolean {
-  const x = Buffer.from(publicKey).toString("base64url");
-  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-  return verify(null, Buffer.from(text), key, signature);
+/** Reports whether a signature over a message is valid: Ed25519 (RFC 8032, 5.1.7), or ML-DSA-44 with no context (FIPS 204). */
+export function verifies(
+  { type, publicKey }: VerifierKey,
+  message: string | Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  const raw = Buffer.from(publicKey).toString("base64url");
+  const key =
+    type === SIGNATURE_SUBTREE_V1 ? { kty: "AKP", alg: "ML-DSA-44", pub: raw } : { kty: "OKP", crv: "Ed25519", x: raw };
+  return verify(null, Buffer.from(message), createPublicKey({ key, format: "jwk" }), signature);
 }
 
 /** Signs a text. @throws NoteError when the text cannot be a note's */
@@ -165,11 +180,11 @@ export function parseSignatures(lines: string): NoteSignature[] {
 /** The result of looking for a key's signature. */
 type SignatureVerdict = "good" | "bad" | "absent";
 
-/** Checks the signatures of one Ed25519 key on a note. One bad signature makes the result `bad`. */
+/** Checks the signatures of one key on a note. One bad signature makes the result `bad`. */
 export function checkSignature({ text, signatures }: SignedNote, key: VerifierKey): SignatureVerdict {
   const own = signatures.filter(({ name, keyId: id }) => name === key.name && id === key.keyId);
   if (own.length === 0) return "absent";
-  return own.every(({ signature }) => verifyEd25519(key.publicKey, text, signature)) ? "good" : "bad";
+  return own.every(({ signature }) => verifies(key, text, signature)) ? "good" : "bad";
 }
 
 /** Decodes standard base64. Returns null when the text is not in canonical form. */
@@ -190,4 +205,5 @@ function checkText(text: string): void {
 /** White space of Unicode, control characters and + are in no key name (signed-note). */
 export const isKeyName = (name: string): boolean => name !== "" && !/[\s+\p{Cc}]/u.test(name) && name.isWellFormed();
 
-const hexId = (id: number): string => id.toString(16).padStart(2 * KEY_ID_BYTES, "0");
+/** Returns a key id as verifier keys show it. */
+export const hexId = (id: number): string => id.toString(16).padStart(2 * KEY_ID_BYTES, "0");

@@ -1,8 +1,9 @@
 /**
- * Requests to a witness and its responses: C2SP tlog-witness `add-checkpoint`, and the
- * timestamped Ed25519 cosignatures of C2SP tlog-cosignature (`cosignature/v1`).
+ * Requests to a witness and its responses: C2SP tlog-witness `add-checkpoint`, and the timestamped cosignatures of C2SP
+ * tlog-cosignature: `cosignature/v1` with Ed25519, `subtree/v1` with ML-DSA-44.
  */
 
+import { orNull } from "../failure.ts";
 import {
   formatNote,
   NoteError,
@@ -10,14 +11,21 @@ import {
   parseSignatures,
   parseVerifierKey,
   SIGNATURE_COSIGNATURE_V1,
+  SIGNATURE_SUBTREE_V1,
   type VerifierKey,
-  verifyEd25519,
+  verifies,
 } from "./note.ts";
 import { MAX_PROOF_HASHES } from "./proof.ts";
 import { parseSeal, type Seal } from "./seal.ts";
 
 export const TIMESTAMP_BYTES = 8;
-const ED25519_BYTES = 64;
+/** How long a signature is, bytes, by the type of a witness's key. */
+const SIGNATURE_BYTES: Readonly<Record<number, number>> = {
+  [SIGNATURE_COSIGNATURE_V1]: 64,
+  [SIGNATURE_SUBTREE_V1]: 2420,
+};
+/** The longest name of a witness, and the longest origin, that `subtree/v1` can sign, bytes. */
+const MAX_NAME_BYTES = 255;
 
 /** A witness that a setting names. */
 export interface Witness {
@@ -30,9 +38,14 @@ export interface Witness {
 export function parseWitness(text: string): Witness {
   const [key = "", url = "", more] = text.trim().split(/\s+/);
   if (more !== undefined || !/^https?:\/\//.test(url)) throw new NoteError("not a verifier key and an address");
-  const parsed = parseVerifierKey(key);
-  if (parsed.type !== SIGNATURE_COSIGNATURE_V1) throw new NoteError("the key of a witness has type 0x04");
-  return { key: parsed, url: url.replace(/\/$/, "") };
+  return { key: parseWitnessKey(key), url: url.replace(/\/$/, "") };
+}
+
+/** Reads the verifier key of a witness. @throws NoteError when it is none, or its signatures could not name it */
+export function parseWitnessKey(text: string): VerifierKey {
+  const key = parseVerifierKey(text, [SIGNATURE_COSIGNATURE_V1, SIGNATURE_SUBTREE_V1]);
+  if (key.type === SIGNATURE_SUBTREE_V1) lengthAndText(key.name);
+  return key;
 }
 
 /** Returns the body of `add-checkpoint`: the tree size that the witness knows, the proof from it, and the seal. */
@@ -41,27 +54,52 @@ export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[],
   return `old ${oldSize}\n${proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("")}\n${seal}`;
 }
 
-/** Returns the message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
-export const cosignedText = (seal: Seal, timestamp: bigint): string =>
-  `cosignature/v1\ntime ${timestamp}\n${seal.note.text}`;
-
 /**
- * Returns the time of a witness's cosignature, POSIX seconds; null when the line has no valid cosignature of this key.
- * @param witness a key of type 0x04
+ * Returns the message that a witness signs. `cosignature/v1`: the time, POSIX seconds, and the seal's three lines.
+ * `subtree/v1`: the witness, the time, and the origin, size and root of the whole tree, as numbers and lengths of bytes.
+ * @throws NoteError when the witness's name or the origin is too long for `subtree/v1`
  */
-export function checkCosignature(seal: Seal, line: NoteSignature, witness: VerifierKey): bigint | null {
-  if (witness.type !== SIGNATURE_COSIGNATURE_V1) return null;
-  if (line.name !== witness.name || line.keyId !== witness.keyId) return null;
-  if (line.signature.length !== TIMESTAMP_BYTES + ED25519_BYTES) return null;
-  const timestamp = Buffer.from(line.signature).readBigUInt64BE();
-  if (timestamp >= 1n << 63n) return null;
-  const signature = line.signature.subarray(TIMESTAMP_BYTES);
-  return verifyEd25519(witness.publicKey, cosignedText(seal, timestamp), signature) ? timestamp : null;
+export function cosignedMessage({ note, origin, size, root }: Seal, witness: VerifierKey, timestamp: bigint): Buffer {
+  if (witness.type === SIGNATURE_COSIGNATURE_V1) return Buffer.from(`cosignature/v1\ntime ${timestamp}\n${note.text}`);
+  return Buffer.concat([
+    Buffer.from("subtree/v1\n\0"),
+    lengthAndText(witness.name),
+    uint64(timestamp),
+    lengthAndText(origin),
+    ...[uint64(0n), uint64(BigInt(size)), root],
+  ]);
+}
+
+function lengthAndText(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_NAME_BYTES) throw new NoteError("subtree/v1 signs names of at most 255 bytes");
+  return Buffer.concat([Buffer.of(bytes.length), bytes]);
+}
+
+function uint64(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(value);
+  return bytes;
 }
 
 /**
- * Returns the time of the newest cosignature that a witness made of a seal, POSIX seconds; null when it made none.
- * @param witness a key of type 0x04
+ * Returns the time of a witness's cosignature, POSIX seconds; null when the line has no valid cosignature of this key.
+ * @param witness a key of one of the types of witnesses
+ */
+export function checkCosignature(seal: Seal, line: NoteSignature, witness: VerifierKey): bigint | null {
+  if (line.name !== witness.name || line.keyId !== witness.keyId) return null;
+  const bytes = SIGNATURE_BYTES[witness.type];
+  if (bytes === undefined || line.signature.length !== TIMESTAMP_BYTES + bytes) return null;
+  const timestamp = Buffer.from(line.signature).readBigUInt64BE();
+  if (timestamp >= 1n << 63n) return null;
+  const message = orNull(NoteError, () => cosignedMessage(seal, witness, timestamp));
+  const signature = line.signature.subarray(TIMESTAMP_BYTES);
+  return message !== null && verifies(witness, message, signature) ? timestamp : null;
+}
+
+/**
+ * Returns the time of the newest cosignature that a witness made of a seal, POSIX seconds; null when it made none. One
+ * without a time (0), as `sign-subtree` makes, says nothing about when, and does not count.
  * @throws NoteError when a line under the witness's name and key is not its cosignature
  */
 export function cosignedAt(seal: Seal, witness: VerifierKey): bigint | null {
@@ -70,7 +108,7 @@ export function cosignedAt(seal: Seal, witness: VerifierKey): bigint | null {
   for (const line of own) {
     const time = checkCosignature(seal, line, witness);
     if (time === null) throw new NoteError(`the cosignature of ${witness.name} is not right`);
-    if (newest === null || time > newest) newest = time;
+    if (time > (newest ?? 0n)) newest = time;
   }
   return newest;
 }
@@ -82,7 +120,7 @@ export function cosignedAt(seal: Seal, witness: VerifierKey): bigint | null {
 export function withCosignatures(sealNote: string, answer: string, witnesses: readonly VerifierKey[]): string {
   const seal = parseSeal(sealNote);
   const good = parseSignatures(answer).filter((line) =>
-    witnesses.some((witness) => checkCosignature(seal, line, witness) !== null),
+    witnesses.some((witness) => (checkCosignature(seal, line, witness) ?? 0n) > 0n),
   );
   if (good.length === 0) throw new NoteError("the response has no valid cosignature of a known witness");
   return formatNote({ text: seal.note.text, signatures: [...seal.note.signatures, ...good] });

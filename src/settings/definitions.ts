@@ -8,6 +8,7 @@ import {
   duration,
   hostnames,
   httpsUrl,
+  httpUrl,
   integer,
   issuer,
   type Kind,
@@ -152,6 +153,7 @@ const SETTINGS = {
     [],
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
   ),
+  timestamp_url: setting(httpUrl, null, "a time stamp authority (RFC 3161) whose token over each seal is kept with it"),
   sink_allow: setting(
     receivers,
     [],

@@ -139,14 +139,21 @@ export const webAddress = optional(
   }),
 );
 
-/** An https address. The part after the host may hold a secret and is not shown. */
-export const httpsUrl = optional(
-  written(
-    "url",
-    "must be an https address, for example https://seals.example.org/take",
-    (text) => (URL.parse(text)?.protocol === "https:" ? text : undefined),
-    (value) => `${new URL(value).origin}/…`,
-  ),
+/** An address. The part after the host may hold a secret and is not shown. */
+const addressOf = (schemes: RegExp, expected: string) =>
+  optional(
+    written(
+      "url",
+      expected,
+      (text) => (schemes.test(URL.parse(text)?.protocol ?? "") ? text : undefined),
+      (value) => `${new URL(value).origin}/…`,
+    ),
+  );
+
+export const httpsUrl = addressOf(/^https:$/, "must be an https address, for example https://seals.example.org/take");
+export const httpUrl = addressOf(
+  /^https?:$/,
+  "must be an http or https address, for example http://tsa.example.org/tsr",
 );
 
 /** A private key: the path of its file, or its PEM text, which is never shown. */
@@ -277,7 +284,7 @@ function isWitness(item: string): boolean {
 }
 
 export const witnesses = list(
-  'must be witnesses, each "name+hash+key https://address" (a cosigning key of type 0x04)',
+  'must be witnesses, each "name+hash+key https://address" (a cosigning key of type 0x04 or 0x06)',
   "key url,…",
   isWitness,
 );

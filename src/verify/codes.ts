@@ -221,6 +221,10 @@ export const OBSTACLES = {
     means: "fewer witnesses than required have cosigned a seal of this log",
     advice: "Ask the witnesses which seals of this log they have cosigned.",
   },
+  timestamp_missing: {
+    means: "no seal here has a time stamp that counts",
+    advice: "Bring a stamped seal or another authority; the message says why others do not count.",
+  },
   completeness_unknown: {
     means: "events may be missing that nothing here mentions",
     advice: "Bring a key or a kept seal, or a newer export.",

@@ -1,15 +1,13 @@
 /** Judges pieces of evidence together, by what the auditor gives and asks for. */
-import { sealedWorkspace } from "../log/seal.ts";
-import type { ObstacleCode } from "./codes.ts";
+import { parseOrigin, sealedWorkspace } from "../log/seal.ts";
 import type { Verdict } from "./problems.ts";
-import { overallVerdict, reportedObstacle, type SourceResult } from "./report.ts";
+import { lackOf } from "./quorum.ts";
+import { doubt, overallVerdict, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** What the auditor gives, and asks for. */
 interface Wanted {
   trust: Trust;
-  /** How many witnesses must have cosigned a seal; 0 for none. */
-  quorum: number;
   /** Whether evidence must be complete, or say which part it is. */
   complete: boolean;
   /** Returns the SHA-256 of a file, hex. */
@@ -23,10 +21,11 @@ export interface Judgement {
 }
 
 /** Returns the verdict over all evidence. Adds to the results what together they say. */
-export function judge(results: SourceResult[], { trust, quorum, complete, digestOf }: Wanted): Judgement {
+export function judge(results: SourceResult[], { trust, complete, digestOf }: Wanted): Judgement {
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
-  askForWitnesses(results, quorum);
+  askForLogs(results, trust);
+  askForWitnesses(results, trust);
   if (complete) askForCompleteness(results);
   findPrunedExports(results, digestOf);
   const verdict = overallVerdict(results);
@@ -66,15 +65,23 @@ function findPrunedExports(results: SourceResult[], digestOf: (path: string) => 
   }
 }
 
-/** Reports evidence that fewer witnesses than required have cosigned. */
-function askForWitnesses(results: SourceResult[], quorum: number): void {
+/** Reports evidence of logs that the policy does not list. */
+function askForLogs(results: SourceResult[], { logs = null }: Trust): void {
+  const ids = logs && new Set(Array.from(logs, (origin) => parseOrigin(origin).workspaceId));
   for (const result of results) {
-    const { witnesses = [] } = result.report;
-    if (quorum === 0 || witnesses.length >= quorum) continue;
-    const names = witnesses.map(({ name }) => name).join(", ");
-    const by = names === "" ? "" : ` (${names})`;
-    const message = `${witnesses.length} of the ${quorum} required witnesses have cosigned a seal of this log${by}: wait until they have, or give a cosigned seal with --seal`;
-    doubt(result, "witness_missing", message);
+    const { workspace_id } = result.report;
+    if (ids === null || workspace_id === null || ids.has(workspace_id)) continue;
+    const message = `the policy lists no log of ${workspace_id}: add a line "log KEY" with the verifier key that governd key-info prints`;
+    doubt(result, "key_not_given", message);
+  }
+}
+
+/** Reports evidence that fewer witnesses than required have cosigned. */
+function askForWitnesses(results: SourceResult[], { quorum = null }: Trust): void {
+  for (const result of results) {
+    const lack = quorum === null ? null : lackOf(quorum, result.report.witnesses ?? []);
+    if (lack === null) continue;
+    doubt(result, "witness_missing", `${lack}: wait until they have, or give a cosigned seal with --seal`);
   }
 }
 
@@ -85,11 +92,4 @@ function askForCompleteness(results: SourceResult[]): void {
     if (verdict !== "verified" || completeness.is !== "unknown") continue;
     doubt(result, "completeness_unknown", `completeness cannot be established: ${completeness.why}`);
   }
-}
-
-/** Adds a reason why otherwise good evidence cannot be established. */
-function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
-  result.report.problems.push(reportedObstacle(code, message));
-  result.problemCount += 1;
-  if (result.verdict === "verified") result.verdict = "undetermined";
 }

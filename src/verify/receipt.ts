@@ -3,18 +3,23 @@ import { orNull } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
 import { formProblem, VOCABULARY } from "../log/event.ts";
 import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
+import { sameHash } from "../log/merkle.ts";
 import { NoteError, type VerifierKey } from "../log/note.ts";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
-import { checkSeal, sealedWorkspace } from "../log/seal.ts";
+import { checkSeal, type Seal, sealedWorkspace } from "../log/seal.ts";
 import { causesOf } from "./causes.ts";
 import { TAMPERED } from "./completeness.ts";
-import { witnessesOf } from "./events/witnesses.ts";
+import { WitnessedSeals, witnessesOf } from "./events/witnesses.ts";
 import type { Finding } from "./problems.ts";
 import { newerVocabulary, newResult, obstacle, reported, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** Verifies the text of a receipt. Without a key nothing can be established, since a receipt has no chain. */
-export function verifyReceipt(text: string, path: string, { publicKeys = [], witnesses = [] }: Trust): SourceResult {
+export function verifyReceipt(
+  text: string,
+  path: string,
+  { publicKeys = [], witnesses = [], anchors = [] }: Trust,
+): SourceResult {
   let receipt: Receipt;
   try {
     receipt = parseReceipt(text);
@@ -25,7 +30,10 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   const { event, seal, stored, vocabulary } = receipt;
   const keys = keysOfReceipt(receipt);
   const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(seal, key) !== "absent");
-  const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses);
+  // Only a kept seal over the same events can be compared.
+  const kept = anchors.filter(({ origin, size }) => origin === seal.origin && size === seal.size);
+  const sound = kept.filter((one) => publicKeys.every((key) => checkSeal(one, key) !== "bad"));
+  const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses) ?? problemOfKept(seal, sound);
   const about = {
     report: {
       ...{ workspace_id: sealedWorkspace(seal), events: 1 },
@@ -43,12 +51,19 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   }
   if (publicKey === undefined)
     return obstacle(path, "receipt", "key_not_given", whyNoKey(publicKeys, keys ?? []), about);
-  const cosigned = witnesses.length > 0 ? { witnesses: witnessesOf(seal, witnesses) } : {};
+  const witnessed = new WitnessedSeals(witnesses);
+  if (sound.length < kept.length || ![seal, ...kept].every((one) => witnessed.note(one))) {
+    const message = "the given seal is damaged: its signature, or a witness's cosignature, is not right";
+    return obstacle(path, "receipt", "seal_missing", message, about);
+  }
+  const cosigned = witnessed.found === null ? {} : { witnesses: witnessed.found };
+  const anchored_through = kept.length === 0 ? null : event.seq;
   return newResult(path, "receipt", {
     ...about,
-    report: { ...about.report, sealed_through: event.seq, ...cosigned },
+    report: { ...about.report, sealed_through: event.seq, anchored_through, ...cosigned },
     verdict: "verified",
     problems: [],
+    stamped: witnessed.stamped,
     completeness: { is: "partial", part: `event ${event.seq} of ${seal.size}` },
   });
 }
@@ -60,6 +75,12 @@ function keysOfReceipt({ keys, seal, event }: Receipt): Uint8Array[] | null {
     const found = readKeyChain(event.workspace_id, keys);
     return checkSeal(seal, found.at(-1) as Uint8Array) === "good" ? found : null;
   });
+}
+
+/** Returns the problem when a kept seal over the same events is another one. */
+function problemOfKept({ size, root }: Seal, kept: readonly Seal[]): Finding | null {
+  if (kept.every((one) => sameHash(one.root, root))) return null;
+  return { code: "anchor_mismatch", message: `the first ${size} events are not the ones of the given seal` };
 }
 
 function problemOfReceipt(

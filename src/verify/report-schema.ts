@@ -73,8 +73,15 @@ const Pruning = object({
 
 const Witness = object({
   name: t.String(),
+  key_id: t.String({ description: "Which of the keys under this name, as verifier keys show it." }),
   through: t.Integer({ description: "The last event under that seal." }),
   time: t.String({ description: "When it was cosigned." }),
+});
+
+const Timestamp = object({
+  name: t.String({ description: "The authority, as its certificate names it." }),
+  through: t.Integer({ description: "The last event under that seal." }),
+  time: t.String({ description: "When it was stamped." }),
 });
 
 export const SourceReport = object({
@@ -91,6 +98,9 @@ export const SourceReport = object({
   complete_through: nullable(t.Integer({ description: "The last event of a complete source." })),
   witnesses: t.Optional(
     t.Array(Witness, { description: "Those of the given witnesses that have cosigned a seal here." }),
+  ),
+  timestamps: t.Optional(
+    t.Array(Timestamp, { description: "The newest of each given authority, if --timestamp-ca was given." }),
   ),
   pruned_before: t.Optional(t.Integer({ description: "The first event that was not pruned." })),
   prunings: t.Optional(t.Array(Pruning)),

@@ -2,7 +2,7 @@
 
 import { VOCABULARY } from "../log/event.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
-import { parseOrigin } from "../log/seal.ts";
+import { parseOrigin, type Seal } from "../log/seal.ts";
 import { type Cause, causesOf } from "./causes.ts";
 import { type ObstacleCode, PROBLEMS } from "./codes.ts";
 import type { Completeness } from "./completeness.ts";
@@ -53,6 +53,13 @@ export const reportedObstacle = (code: ObstacleCode, message: string): ReportedP
   return { code, message, ...NO_EVENT, ...NO_ROW };
 };
 
+/** Adds a reason why otherwise good evidence cannot be established. */
+export function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
+  result.report.problems.push(reportedObstacle(code, message));
+  result.problemCount += 1;
+  if (result.verdict === "verified") result.verdict = "undetermined";
+}
+
 /** A report and its verdict. */
 export interface SourceResult {
   report: SourceReport;
@@ -65,6 +72,8 @@ export interface SourceResult {
   completeness: Completeness;
   /** What a workspace's log says of workspaces and of restores, if the whole log was read. */
   facts?: LogFacts | null;
+  /** The newest seals here with time stamps, which are not checked yet. */
+  stamped?: Seal[];
 }
 
 /** The members of a result. Absent members are unknown. */
@@ -162,6 +171,7 @@ export function resultOf(
     problems: [...inTheWay.map(({ code, message }) => reportedObstacle(code, message)), ...causes],
     range: chainStart && chainEnd && { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails,
+    stamped: seals?.stamped ?? [],
     completeness: obstruction === undefined ? proved : { is: "unknown", why: obstruction.message },
   });
 }

@@ -1,17 +1,13 @@
-/** What an auditor provides for a verification: public keys, and seals that were kept elsewhere. */
+/** What an auditor provides for a verification: public keys, witnesses, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { parseSealFile } from "../core/seals/seal-file.ts";
-import { Failure, orNull, readText } from "../failure.ts";
-import {
-  NoteError,
-  parseVerifierKey,
-  rawPublicKey,
-  SIGNATURE_COSIGNATURE_V1,
-  SIGNATURE_ED25519,
-  type VerifierKey,
-} from "../log/note.ts";
-import { parseSeal, type Seal } from "../log/seal.ts";
+import { cannotRead, Failure, orNull, readText } from "../failure.ts";
+import { NoteError, parseVerifierKey, rawPublicKey, type VerifierKey } from "../log/note.ts";
+import { parseOrigin, parseSeal, type Seal } from "../log/seal.ts";
+import { parseWitnessKey } from "../log/witness.ts";
+import { type Policy, PolicyError, parsePolicy } from "./policy.ts";
+import { anyOf, type Quorum } from "./quorum.ts";
 
 export interface Trust {
   /** 32 raw bytes each. If there are any, a seal counts only if one of them leads to its key. */
@@ -20,33 +16,70 @@ export interface Trust {
   anchors?: readonly Seal[];
   /** The witnesses whose cosignatures count, each once. */
   witnesses?: readonly VerifierKey[];
+  /** Those of them that must have cosigned a seal; null for none. */
+  quorum?: Quorum | null;
+  /** The origins of the logs that a policy lists, as in their first epochs; null when any log may be verified. */
+  logs?: ReadonlySet<string> | null;
 }
 
-/**
- * Reads `--public-key`, `--seal` and `--witness-key`.
- * @throws {Failure} `usage` when one of them is not valid
- */
-export function readTrust(options: {
+/** The options that say whom an auditor trusts. */
+export interface TrustOptions {
   publicKey?: readonly string[];
   seal?: readonly string[];
   witnessKey?: readonly string[];
-}): Required<Trust> {
-  return {
-    publicKeys: (options.publicKey ?? []).map(readPublicKey),
-    anchors: (options.seal ?? []).flatMap((path) => readSeals("--seal", path)),
-    witnesses: readWitnesses(options.witnessKey ?? []),
-  };
+  witnessQuorum?: number;
+  policy?: string;
+}
+
+/** @throws {Failure} `usage` when an option is not valid, or does not go with another */
+export function readTrust(options: TrustOptions): Required<Trust> {
+  const anchors = (options.seal ?? []).flatMap((path) => readSeals("--seal", path));
+  const { publicKey = [], witnessKey = [], witnessQuorum, policy } = options;
+  if (policy === undefined) {
+    const witnesses = readWitnesses(witnessKey);
+    const quorum = quorumOf(witnesses, witnessQuorum);
+    return { publicKeys: publicKey.map(readPublicKey), anchors, witnesses, quorum, logs: null };
+  }
+  if (publicKey.length > 0 || witnessKey.length > 0 || witnessQuorum !== undefined) {
+    const message = "--policy names the logs, the witnesses and their quorum: leave out";
+    throw new Failure("usage", `${message} --public-key, --witness-key and --witness-quorum.`);
+  }
+  const { logs, witnesses, quorum } = readPolicy(policy);
+  const publicKeys = logs.map((key) => key.publicKey);
+  const named = new Set(logs.map(({ name }) => parseOrigin(name).base));
+  return { publicKeys, anchors, witnesses, quorum, logs: named.size === 0 ? null : named };
+}
+
+function readPolicy(path: string): Policy {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw cannotRead("usage", path, error);
+  }
+  try {
+    return parsePolicy(bytes);
+  } catch (error) {
+    if (error instanceof PolicyError) throw new Failure("usage", `--policy ${path}, ${error.message}.`);
+    throw error;
+  }
+}
+
+function quorumOf(witnesses: readonly VerifierKey[], needed = witnesses.length): Quorum | null {
+  if (needed <= witnesses.length) return needed === 0 ? null : anyOf(witnesses, needed);
+  const message = `--witness-quorum ${needed} requires more witnesses than the ${witnesses.length} that --witness-key names.`;
+  throw new Failure("usage", message);
 }
 
 function readWitnesses(given: readonly string[]): VerifierKey[] {
   const witnesses = given.map((one) => {
-    const key = orNull(NoteError, () => parseVerifierKey(textOf(one)));
-    if (key?.type === SIGNATURE_COSIGNATURE_V1) return key;
+    const key = orNull(NoteError, () => parseWitnessKey(textOf(one)));
+    if (key !== null) return key;
     const message =
-      "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4) nor a file with one.";
+      "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4 or 6) nor a file with one.";
     throw new Failure("usage", message);
   });
-  // The signed message does not name the witness, so one key under two names would count twice (tlog-cosignature).
+  // One key under two names would count twice.
   const keys = new Set(witnesses.map(({ publicKey }) => Buffer.from(publicKey).toString("hex")));
   if (keys.size < witnesses.length)
     throw new Failure("usage", "--witness-key: two of the witnesses have the same key.");
@@ -61,18 +94,12 @@ function readPublicKey(given: string): Uint8Array {
   const text = textOf(given);
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
   const isPem = text.startsWith("-----BEGIN PUBLIC KEY-----");
-  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : sealingKey(text)));
+  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : parseVerifierKey(text).publicKey));
   if (key !== null) return key;
   throw new Failure(
     "usage",
     "--public-key is neither an Ed25519 public key (PEM, or name+hash+key) nor a file with one: `governd key-info` prints it.",
   );
-}
-
-/** Returns the key of a log in a verifier key. A witness's key has the same form, but another type. */
-function sealingKey(text: string): Uint8Array | null {
-  const { type, publicKey } = parseVerifierKey(text);
-  return type === SIGNATURE_ED25519 ? publicKey : null;
 }
 
 /**

@@ -21,7 +21,7 @@ import { RandomPool, systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";
 import { parseSeal } from "../../src/log/seal.ts";
-import { checkCosignature, parseWitness } from "../../src/log/witness.ts";
+import { checkCosignature, parseWitness, parseWitnessKey } from "../../src/log/witness.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { systemTimer } from "../../src/timer.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
@@ -147,44 +147,47 @@ test("a webhook gets the seal; anything but 2xx is tried again", async () => {
 });
 
 describe("a witness", () => {
-  test("cosigns what continues, and the cosignature is kept with the seal and in its file", async () => {
-    using directory = temporaryDirectory();
-    await using witness = new TestWitness();
-    const made = await sealedWorkspace(directory);
-    const origin = `test.example/${made.workspaceId}`;
-    witness.trust(origin, made.publicKey);
-    const kept: Promise<void>[] = [];
-    const deps = {
-      proveConsistency: (_id: string, from: number, to: number) =>
-        consistencyProof(from, to, treeReader(made.connection)),
-      keep: ({ size, note }: AnchoredSeal) => void kept.push(made.writer.addCosignatures(size, note)),
-    };
-    const key = parseVerifierKey(witness.verifierKey);
-    const seals = async (target: AnchorTarget) => {
-      await writeSome(made, 3);
-      await made.writer.seal();
-      const stored = await newestSeal(made.connection);
-      if (stored === null) throw new Error("no seal");
-      await target.deliver({ workspaceId: made.workspaceId, ...stored }, unhurried());
-      await Promise.all(kept);
-    };
-    const target = witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
-    await seals(target);
-    await seals(target);
-    // After a restart the daemon does not know the witness's state. The witness returns it with its 409.
-    await seals(witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
-    expect(witness.statuses).toEqual([200, 200, 409, 200]);
-    expect(witness.state.get(origin)?.size).toBe(10);
-    const cosigned = parseSeal((await newestSeal(made.connection))?.note ?? "");
-    expect(cosigned.note.signatures).toHaveLength(2);
-    const [, line] = cosigned.note.signatures;
-    expect(checkCosignature(cosigned, line as never, key)).toBeGreaterThan(0n);
-    const { seals: filed } = parseSealFile(readFileSync(made.sealFile, "utf8"));
-    expect(filed.map(({ seal: { size } }) => size)).toEqual([4, 4, 7, 7, 10, 10]);
-    expect(filed.at(-1)?.seal.note.signatures).toHaveLength(2);
-    expect(existsSync(made.sealFile)).toBe(true);
-    made.writer.close();
-  });
+  test.each(["ed25519", "ml-dsa-44"] as const)(
+    "cosigns with %s what continues, and the cosignature is kept with the seal and in its file",
+    async (algorithm) => {
+      using directory = temporaryDirectory();
+      await using witness = new TestWitness(algorithm);
+      const made = await sealedWorkspace(directory);
+      const origin = `test.example/${made.workspaceId}`;
+      witness.trust(origin, made.publicKey);
+      const kept: Promise<void>[] = [];
+      const deps = {
+        proveConsistency: (_id: string, from: number, to: number) =>
+          consistencyProof(from, to, treeReader(made.connection)),
+        keep: ({ size, note }: AnchoredSeal) => void kept.push(made.writer.addCosignatures(size, note)),
+      };
+      const key = parseWitnessKey(witness.verifierKey);
+      const seals = async (target: AnchorTarget) => {
+        await writeSome(made, 3);
+        await made.writer.seal();
+        const stored = await newestSeal(made.connection);
+        if (stored === null) throw new Error("no seal");
+        await target.deliver({ workspaceId: made.workspaceId, ...stored }, unhurried());
+        await Promise.all(kept);
+      };
+      const target = witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
+      await seals(target);
+      await seals(target);
+      // After a restart the daemon does not know the witness's state. The witness returns it with its 409.
+      await seals(witnessTarget(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
+      expect(witness.statuses).toEqual([200, 200, 409, 200]);
+      expect(witness.state.get(origin)?.size).toBe(10);
+      const cosigned = parseSeal((await newestSeal(made.connection))?.note ?? "");
+      expect(cosigned.note.signatures).toHaveLength(2);
+      const [, line] = cosigned.note.signatures;
+      expect(checkCosignature(cosigned, line as never, key)).toBeGreaterThan(0n);
+      const { seals: filed } = parseSealFile(readFileSync(made.sealFile, "utf8"));
+      expect(filed.map(({ seal: { size } }) => size)).toEqual([4, 4, 7, 7, 10, 10]);
+      expect(filed.at(-1)?.seal.note.signatures).toHaveLength(2);
+      expect(existsSync(made.sealFile)).toBe(true);
+      made.writer.close();
+    },
+  );
 
   test("cosigns the new origin of a restored log after it has cosigned events that are lost", async () => {
     using from = await FilledDirectory.make(1);

@@ -1,8 +1,9 @@
 /**
  * A witness, written from C2SP tlog-witness and tlog-cosignature with nothing of the daemon's but its
- * hashing: it cosigns a checkpoint when that continues the one it cosigned before.
+ * hashing and the name of an algorithm: it cosigns a checkpoint when that continues the one it cosigned before.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import type { Algorithm } from "../log/cosigning.ts";
 import { sha256 } from "../log/tree.ts";
 
 interface Log {
@@ -15,28 +16,47 @@ export class TestWitness implements AsyncDisposable {
   readonly #key: KeyObject;
   readonly #raw: Buffer;
   readonly #server: ReturnType<typeof Bun.serve>;
+  readonly #monitoring: ReturnType<typeof Bun.serve> | null;
   readonly #logs = new Map<string, Log>();
   /** What it has cosigned, by origin. */
   readonly state = new Map<string, { size: number; root: string }>();
   readonly statuses: number[] = [];
+  /** The newest cosigned checkpoints, by the hash of their origin. */
+  readonly checkpoints = new Map<string, string>();
 
-  constructor() {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  /** @param tls the certificate with which its monitoring prefix is served */
+  constructor(
+    private readonly algorithm: Algorithm = "ed25519",
+    tls?: { cert: string; key: string },
+  ) {
+    const isEd25519 = algorithm === "ed25519";
+    const { privateKey, publicKey } = isEd25519 ? generateKeyPairSync("ed25519") : generateKeyPairSync("ml-dsa-44");
     this.#key = privateKey;
-    this.#raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
-    this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => this.#answer(request) });
+    // The raw key is the end of its SubjectPublicKeyInfo.
+    this.#raw = publicKey.export({ format: "der", type: "spki" }).subarray(isEd25519 ? -32 : -1312);
+    const fetch = (request: Request) => this.#answer(request);
+    this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+    this.#monitoring = tls === undefined ? null : Bun.serve({ port: 0, hostname: "127.0.0.1", fetch, tls });
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.#server.port}/prefix`;
   }
 
+  get monitoringUrl(): string {
+    return `https://127.0.0.1:${this.#monitoring?.port}/prefix`;
+  }
+
+  get #typed(): Buffer {
+    return Buffer.concat([Buffer.of(this.algorithm === "ed25519" ? 4 : 6), this.#raw]);
+  }
+
   #keyId(): Buffer {
-    return sha256(Buffer.from(`${this.name}\n`), Buffer.of(4), this.#raw).subarray(0, 4);
+    return sha256(Buffer.from(`${this.name}\n`), this.#typed).subarray(0, 4);
   }
 
   get verifierKey(): string {
-    return `${this.name}+${this.#keyId().toString("hex")}+${Buffer.concat([Buffer.of(4), this.#raw]).toString("base64")}`;
+    return `${this.name}+${this.#keyId().toString("hex")}+${this.#typed.toString("base64")}`;
   }
 
   trust(origin: string, publicKey: Uint8Array): void {
@@ -44,6 +64,11 @@ export class TestWitness implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
+    const asked = /^\/prefix\/([0-9a-f]{64})\/checkpoint$/.exec(new URL(request.url).pathname)?.[1];
+    if (request.method === "GET" && asked !== undefined) {
+      const checkpoint = this.checkpoints.get(asked);
+      return checkpoint === undefined ? new Response("", { status: 404 }) : new Response(checkpoint);
+    }
     const response = this.#addCheckpoint(new URL(request.url).pathname, await request.text());
     this.statuses.push(response.status);
     return response;
@@ -74,7 +99,9 @@ export class TestWitness implements AsyncDisposable {
         : consistent(known.size, size, Buffer.from(known.root, "base64"), newRoot, hashes);
     if (!continues) return new Response("", { status: 422 });
     this.state.set(origin, { size, root });
-    return new Response(this.#cosign(text));
+    const cosignature = this.#cosign(text);
+    this.checkpoints.set(sha256(Buffer.from(origin)).toString("hex"), note + cosignature);
+    return new Response(cosignature);
   }
 
   #signedBy({ name, publicKey }: Log, text: string, signatures: string): boolean {
@@ -95,13 +122,27 @@ export class TestWitness implements AsyncDisposable {
     const time = Buffer.alloc(8);
     const seconds = BigInt(Math.floor(Date.now() / 1000));
     time.writeBigUInt64BE(seconds);
-    const message = `cosignature/v1\ntime ${seconds}\n${text}`;
+    const message = this.algorithm === "ed25519" ? `cosignature/v1\ntime ${seconds}\n${text}` : this.#tree(time, text);
     const signature = sign(null, Buffer.from(message), this.#key);
     return `— ${this.name} ${Buffer.concat([this.#keyId(), time, signature]).toString("base64")}\n`;
   }
 
+  /** The `cosigned_message` of tlog-cosignature over a whole tree. */
+  #tree(time: Buffer, text: string): Buffer {
+    const [origin = "", size = "", root = ""] = text.split("\n");
+    const start = Buffer.alloc(8);
+    const end = Buffer.alloc(8);
+    end.writeBigUInt64BE(BigInt(size));
+    const [name, log] = [Buffer.from(this.name), Buffer.from(origin)];
+    return Buffer.concat([
+      ...[Buffer.from("subtree/v1\n\0"), Buffer.of(name.length), name, time],
+      ...[Buffer.of(log.length), log, start, end, Buffer.from(root, "base64")],
+    ]);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.stop(true);
+    await this.#monitoring?.stop(true);
   }
 }
 

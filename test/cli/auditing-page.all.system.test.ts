@@ -1,14 +1,14 @@
 /** The commands of docs/auditing.md print what the page shows, on evidence like that of the page. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { generateKeyPairSync, sign } from "node:crypto";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
-import { parseReceipt } from "../../src/log/receipt.ts";
-import { cosignedText } from "../../src/log/witness.ts";
+import { formatSignature } from "../../src/log/note.ts";
+import { parseSeal } from "../../src/log/seal.ts";
+import { stampedText, timestampLine } from "../../src/log/timestamp.ts";
+import { TestTimestampAuthority } from "../anchors/authority.ts";
 import { tamper } from "../corpus/base.ts";
+import { Witness } from "../corpus/witness.ts";
 import { ended } from "../ended.ts";
-import { formatCosignature } from "../log/cosigning.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { type MadeWorkspace, makeWorkspace } from "./governd.ts";
@@ -212,20 +212,30 @@ async function makeRotatedLog(): Promise<void> {
   for (const directory of [rotated, unshown]) writeFileSync(join(directory, "receipt.txt"), receipt);
   copyFileSync(keyOf("rotated"), join(unshown, "seal.pub"));
   copyFileSync(databaseOf("rotated", made), join(unshown, `${made.workspace_id}.db`));
+  const policy = [`log ${readFileSync(join(unshown, "seal.vkey"), "utf8").trim()}`];
   for (const name of ["w1", "w2"]) {
-    const { privateKey } = generateKeyPairSync("ed25519");
-    const witness = verifierKey(`${name}.example`, rawPublicKey(privateKey), SIGNATURE_COSIGNATURE_V1);
-    writeFileSync(join(witnessed, `${name}.vkey`), `${formatVerifierKey(witness)}\n`);
+    const witness = new Witness(`${name}.example`);
+    policy.push(`witness ${name} ${witness.key}`);
+    writeFileSync(join(witnessed, `${name}.vkey`), `${witness.key}\n`);
     if (name === "w2") continue;
-    const time = 1_790_000_000n;
-    const message = Buffer.from(cosignedText(parseReceipt(receipt).seal, time));
-    const cosigned = receipt + formatCosignature(witness, time, sign(null, message, privateKey));
-    writeFileSync(join(witnessed, "receipt.txt"), cosigned);
+    const [head = "", ...seal] = receipt.split("\n\n");
+    writeFileSync(join(witnessed, "receipt.txt"), `${head}\n\n${witness.cosign(seal.join("\n\n"))}`);
+    await makeStamped(scene("Time stamps", made.workspace_id), `${head}\n\n`, seal.join("\n\n"));
   }
+  writeFileSync(join(witnessed, "policy.txt"), [...policy, "group ours any w1 w2", "quorum ours", ""].join("\n"));
+}
+
+/** Makes a receipt with a time stamp. */
+async function makeStamped(directory: string, head: string, seal: string): Promise<void> {
+  await using authority = new TestTimestampAuthority(place("authority"));
+  const line = timestampLine("tsa.example.org", await authority.token(stampedText(parseSeal(seal))));
+  writeFileSync(join(directory, "receipt.txt"), `${head}${seal}${formatSignature(line)}`);
+  copyFileSync(authority.rootFile, join(directory, "tsa-root.pem"));
+  copyFileSync(keyOf("rotated"), join(directory, "first.pub"));
 }
 
 /** Whether the programs that the page's commands use are installed. */
-const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd"].every((name) => Bun.which(name) !== null);
+const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd", "openssl"].every((name) => Bun.which(name) !== null);
 
 beforeAll(async () => {
   if (!HAS_PROGRAMS) return;
@@ -320,14 +330,17 @@ describe.skipIf(!HAS_PROGRAMS)("docs/auditing.md", () => {
       [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block),
     );
     const others = blocks.filter((block) => !block.includes("curl") && !block.startsWith("sed -n 2p"));
-    expect(others.length).toBe(3);
-    const { directory, workspaceId } = scenes.get("Verify") as Scene;
+    expect(others.length).toBe(4);
     const printed: string[] = [];
     for (const block of others) {
+      const section = block.includes("openssl ts") ? "Time stamps" : "Verify";
+      const { directory, workspaceId } = scenes.get(section) as Scene;
       const actual = block.replaceAll(/\bws_[0-9a-z]{26}\b/g, workspaceId);
       printed.push(await shell(`set -e\n${actual}\necho it ended well`, directory));
     }
-    for (const text of printed) expect(text).toEndWith("it ended well\n");
+    // Behind it are the warnings of programs.
+    for (const text of printed) expect(text).toContain("it ended well\n");
+    const { directory } = scenes.get("Verify") as Scene;
     const { hash, details_commitment } = JSON.parse(
       readFileSync(join(directory, "export.ndjson"), "utf8").split("\n")[1] as string,
     );

@@ -151,7 +151,7 @@ export class Judge implements AsyncDisposable {
     const name = words.keys.join();
     const trust = this.#trusts.get(name) ?? readTrust({ publicKey: [...words.keys] });
     this.#trusts.set(name, trust);
-    const asked = { agentId: undefined, trust, threads: 1, encryptionKey: () => null };
+    const asked = { agentId: undefined, trust, witnesses: null, threads: 1, encryptionKey: () => null };
     const results = await verifyPath(path, asked, { step: async () => {} } as never);
     return saidOf(
       EXIT_CODES[overallVerdict(results)],

@@ -2,12 +2,25 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSealFile } from "../../src/core/seals/seal-file.ts";
-import { formatNote, formatVerifierKey, NoteError, parseNote, parseVerifierKey } from "../../src/log/note.ts";
+import {
+  formatNote,
+  formatVerifierKey,
+  hexId,
+  NoteError,
+  parseNote,
+  parseVerifierKey,
+  SIGNATURE_COSIGNATURE_V1,
+  verifierKey,
+} from "../../src/log/note.ts";
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
-import { addCheckpointBody } from "../../src/log/witness.ts";
+import { timestampLines } from "../../src/log/timestamp.ts";
+import { readAuthorities, TimestampError, TimestampToken, tokenIn } from "../../src/log/timestamp-token.ts";
+import { addCheckpointBody, cosignedAt, parseWitnessKey } from "../../src/log/witness.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
+import { PolicyError, parsePolicy } from "../../src/verify/policy.ts";
+import { lackOf } from "../../src/verify/quorum.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { parseAddCheckpoint } from "../log/cosigning.ts";
 import type { Seeded } from "../seeded.ts";
@@ -74,7 +87,7 @@ function withoutErased(text: string, original: string): unknown[] {
   );
 }
 
-const NOTES = ["seal.txt", "seals.txt"].map(vector);
+const NOTES = ["seal.txt", "seals.txt", "cosigned.txt", "stamped.txt"].map(vector);
 
 function notes(random: Seeded): void {
   const original = random.pick(NOTES);
@@ -91,6 +104,8 @@ function notes(random: Seeded): void {
   const key = mutateText(random, vector("seal.vkey").trim());
   const parsed = attempt(() => parseVerifierKey(key), NoteError);
   if (parsed !== undefined) requireEqual("a key's own form", formatVerifierKey(parsed), key);
+  const witness = attempt(() => parseWitnessKey(mutateText(random, vector("witness.vkey").trim())), NoteError);
+  if (seal !== undefined && witness !== undefined) attempt(() => cosignedAt(seal, witness), NoteError);
   const path = Array.from({ length: random.below(4) }, () => random.bytes(32));
   const asked = mutateText(random, addCheckpointBody(random.below(9), path, original));
   const request = attempt(() => parseAddCheckpoint(asked), NoteError);
@@ -159,4 +174,33 @@ function proofs(random: Seeded): void {
   requireEqual("changed consistency", verifyConsistency(older, newer, changedPath(random, between)), false);
 }
 
-export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs };
+const WITNESSES = ["a", "b", "c"].map((name) => {
+  const key = verifierKey(`${name}.example`, new Uint8Array(32).fill(name.charCodeAt(0)), SIGNATURE_COSIGNATURE_V1);
+  return `witness ${name} ${formatVerifierKey(key)}`;
+});
+const POLICY = [`log ${vector("seal.vkey").trim()}`, ...WITNESSES, "group g 2 a b", "group h all g c", "quorum h", ""];
+
+/** Whatever a policy says, nobody is no quorum, and everybody is one. */
+function policies(random: Seeded): void {
+  const policy = attempt(() => parsePolicy(mutateBytes(random, POLICY.join("\n"))), PolicyError);
+  if (policy === undefined || policy.quorum === null) return;
+  requireEqual("a quorum of nobody", lackOf(policy.quorum, []) === null, false);
+  const all = policy.witnesses.map(({ name, keyId }) => ({ name, key_id: hexId(keyId), through: 0, time: "" }));
+  requireEqual("a quorum of everybody", lackOf(policy.quorum, all), null);
+}
+
+const STAMPED = timestampLines(parseSeal(vector("stamped.txt")))[0]?.signature ?? new Uint8Array();
+const AUTHORITIES = readAuthorities(vector("tsa-root.pem"));
+const { time: STAMPED_AT } = TimestampToken.read(STAMPED);
+
+/** What of a time stamp is changed, it never says another time. */
+async function timestamps(random: Seeded): Promise<void> {
+  const bytes = Uint8Array.from(STAMPED);
+  for (let changes = 1 + random.below(3); changes > 0; changes--) bytes[random.below(bytes.length)] = random.below(256);
+  attempt(() => tokenIn(bytes), TimestampError);
+  const token = attempt(() => TimestampToken.read(bytes), TimestampError);
+  if (token === undefined || (await token.whyNotFrom(AUTHORITIES)) !== null) return;
+  if (await token.covers(vector("seal.txt"))) requireEqual("its time", token.time, STAMPED_AT);
+}
+
+export const EVIDENCE_TARGETS: Record<string, Target> = { exported, notes, receipts, proofs, policies, timestamps };

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { CompactRange } from "../../src/log/merkle.ts";
 import {
   checkSignature,
@@ -10,17 +12,24 @@ import {
   parseNote,
   parseVerifierKey,
   rawPublicKey,
-  SIGNATURE_COSIGNATURE_V1,
+  SIGNATURE_SUBTREE_V1,
   signNote,
   verifierKey,
 } from "../../src/log/note.ts";
 import { consistencyProof, inclusionProof } from "../../src/log/proof.ts";
 import { makeReceipt, parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, makeSeal, parseSeal, sealedWorkspace, sealText } from "../../src/log/seal.ts";
-import { addCheckpointBody, checkCosignature, cosignedText, withCosignatures } from "../../src/log/witness.ts";
+import {
+  addCheckpointBody,
+  checkCosignature,
+  cosignedAt,
+  cosignedMessage,
+  parseWitnessKey,
+  withCosignatures,
+} from "../../src/log/witness.ts";
 import { eventFacts } from "../../src/operations.ts";
 import { verifyConsistency } from "./consistency.ts";
-import { formatCosignature, parseAddCheckpoint } from "./cosigning.ts";
+import { formatCosignature, newWitnessKey, parseAddCheckpoint } from "./cosigning.ts";
 import { sampleLog, typeId, WORKSPACE } from "./sample.ts";
 import { MemoryTiles } from "./tree.ts";
 
@@ -196,39 +205,60 @@ describe("receipts (C2SP tlog-proof)", () => {
 });
 
 describe("witnesses (C2SP tlog-witness, tlog-cosignature)", () => {
-  test("a seal is submitted, proved consistent, cosigned, and carries the cosignature", async () => {
-    const { frontier, tiles, seal } = await sealed(30);
-    const witness = generateKeyPairSync("ed25519");
-    const key = verifierKey("witness.example/w1", rawPublicKey(witness.publicKey), SIGNATURE_COSIGNATURE_V1);
-    expect(parseVerifierKey(formatVerifierKey(key))).toEqual(key);
-    const older = await sealed(12);
-    const body = addCheckpointBody(12, await consistencyProof(12, 30, tiles), seal);
-    const asked = parseAddCheckpoint(body);
-    expect(checkSeal(asked.seal, publicKey)).toBe("good");
-    expect(verifyConsistency({ size: 12, root: older.frontier.root() }, asked.seal, asked.proof)).toBe(true);
-    const time = 1_679_315_147n;
-    const answer = formatCosignature(
-      key,
-      time,
-      sign(null, Buffer.from(cosignedText(asked.seal, time)), witness.privateKey),
-    );
-    const cosigned = withCosignatures(seal, `— other.example AAAAAAAA\n${answer}`, [key]);
-    expect(cosigned).toBe(seal + answer);
-    const parsed = parseSeal(cosigned);
-    expect(checkSeal(parsed, publicKey)).toBe("good");
-    expect(parsed.root).toEqual(Buffer.from(frontier.root()));
-    expect(checkCosignature(parsed, parsed.note.signatures[1] as never, key)).toBe(time);
-    const wrong = formatCosignature(
-      key,
-      time + 1n,
-      (parsed.note.signatures[1] as { signature: Uint8Array }).signature.subarray(8),
-    );
-    expect(() => withCosignatures(seal, wrong, [key])).toThrow(NoteError);
-    expect(() => withCosignatures(seal, "<html>\n", [key])).toThrow(NoteError);
-    expect(parseAddCheckpoint(addCheckpointBody(0, [], seal))).toMatchObject({ oldSize: 0, proof: [] });
-    for (const bad of ["", "old 1\n", body.replace("old 12", "old 012"), body.replace("\n\n", "\nx\n\n")]) {
-      expect(() => parseAddCheckpoint(bad)).toThrow(NoteError);
-    }
+  test.each(["ed25519", "ml-dsa-44"] as const)(
+    "a seal is submitted, proved consistent, cosigned with %s, and carries the cosignature",
+    async (algorithm) => {
+      const { frontier, tiles, seal } = await sealed(30);
+      const witness = newWitnessKey("witness.example/w1", algorithm);
+      const { key } = witness;
+      expect(parseWitnessKey(formatVerifierKey(key))).toEqual(key);
+      expect(() => parseVerifierKey(formatVerifierKey(key))).toThrow("has type");
+      const older = await sealed(12);
+      const body = addCheckpointBody(12, await consistencyProof(12, 30, tiles), seal);
+      const asked = parseAddCheckpoint(body);
+      expect(checkSeal(asked.seal, publicKey)).toBe("good");
+      expect(verifyConsistency({ size: 12, root: older.frontier.root() }, asked.seal, asked.proof)).toBe(true);
+      const time = 1_679_315_147n;
+      const cosign = (at: bigint) =>
+        formatCosignature(key, at, sign(null, cosignedMessage(asked.seal, key, at), witness.privateKey));
+      const answer = cosign(time);
+      const cosigned = withCosignatures(seal, `— other.example AAAAAAAA\n${answer}`, [key]);
+      expect(cosigned).toBe(seal + answer);
+      const parsed = parseSeal(cosigned);
+      expect(checkSeal(parsed, publicKey)).toBe("good");
+      expect(parsed.root).toEqual(Buffer.from(frontier.root()));
+      expect(checkCosignature(parsed, parsed.note.signatures[1] as never, key)).toBe(time);
+      const wrong = formatCosignature(
+        key,
+        time + 1n,
+        (parsed.note.signatures[1] as { signature: Uint8Array }).signature.subarray(8),
+      );
+      expect(() => withCosignatures(seal, wrong, [key])).toThrow(NoteError);
+      expect(() => withCosignatures(seal, "<html>\n", [key])).toThrow(NoteError);
+      expect(() => withCosignatures(seal, cosign(0n), [key])).toThrow(NoteError);
+      expect([
+        cosignedAt(parseSeal(seal + cosign(0n)), key),
+        cosignedAt(parseSeal(cosigned + cosign(5n)), key),
+      ]).toEqual([...[null, time]]);
+      expect(parseAddCheckpoint(addCheckpointBody(0, [], seal))).toMatchObject({ oldSize: 0, proof: [] });
+      for (const bad of ["", "old 1\n", body.replace("old 12", "old 012"), body.replace("\n\n", "\nx\n\n")]) {
+        expect(() => parseAddCheckpoint(bad)).toThrow(NoteError);
+      }
+    },
+  );
+
+  test("a cosignature that another implementation of ML-DSA-44 made verifies", () => {
+    const vector = (name: string) => readFileSync(join(import.meta.dir, "../vectors", name), "utf8");
+    const key = parseWitnessKey(vector("witness.vkey").trim());
+    expect(cosignedAt(parseSeal(vector("cosigned.txt")), key)).toBe(1_790_000_000n);
+    const other = { ...parseSeal(vector("cosigned.txt")), size: 20 };
+    expect(() => cosignedAt(other, key)).toThrow("not right");
+  });
+
+  test("a key whose name subtree/v1 cannot sign is refused", () => {
+    const key = newWitnessKey("w".repeat(256), "ml-dsa-44").key;
+    expect(() => parseWitnessKey(formatVerifierKey(key))).toThrow("at most 255 bytes");
+    expect(() => verifierKey("w", new Uint8Array(32), SIGNATURE_SUBTREE_V1)).toThrow("another length");
   });
 
   test("a key in PKCS#8 PEM signs like any other", () => {

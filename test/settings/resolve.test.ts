@@ -55,6 +55,7 @@ describe("settings", () => {
       anchor_command: null,
       anchor_url: null,
       witnesses: [],
+      timestamp_url: null,
       sink_allow: [],
       sink_directory: null,
       sink_hold_days: 30,

@@ -3,24 +3,23 @@ import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, orNull, readText } from "../../failure.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { serverToken } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { REPORT_SCHEMA } from "../../verify/codes.ts";
 import { type Judgement, judge } from "../../verify/judge.ts";
 import { EXIT_CODES, type SourceResult } from "../../verify/report.ts";
-import { readTrust } from "../../verify/trust.ts";
+import { readTrust, type TrustOptions } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from "../session.ts";
 import { isServer, verifyServer } from "../verify/pulled.ts";
 import { verifyPath } from "../verify/sources.ts";
 import { SIGNER_UNKNOWN, sourceLines, verdictLine } from "../verify/text.ts";
+import { askedWitnesses } from "../verify/witnesses.ts";
 
-interface VerifyOptions {
-  publicKey?: string[];
-  seal?: string[];
-  witnessKey?: string[];
-  witnessQuorum?: number;
+interface VerifyOptions extends TrustOptions {
+  witnessUrl?: string[];
+  timestampCa?: string[];
   complete?: boolean;
   keep?: string;
   agent?: string;
@@ -29,7 +28,7 @@ interface VerifyOptions {
   threads?: number;
 }
 
-const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only a URL of a libSQL server needs a network
+const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only the URL of a libSQL server or a witness needs a network
 
 Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
 directory, it also compares which workspaces there are with the log of the installation. Nothing is written:
@@ -56,6 +55,13 @@ export function addVerify(program: Command, session: Session): void {
       "how many of the witnesses must have cosigned a seal (default: all)",
       wholeNumber(1),
     )
+    .option("--policy <file>", "a file that states all of these keys and the quorum instead (C2SP tlog-policy)")
+    .option(
+      "--witness-url <prefix>",
+      "the https address of a witness, which says what the newest seal of the log is; may be repeated",
+      collect,
+    )
+    .option("--timestamp-ca <file...>", "authorities (PEM) of time stamps, of which a seal must have one (RFC 3161)")
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", wholeNumber(1, 64))
@@ -77,9 +83,12 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   if (keep !== null && (paths.length > 1 || !paths.every(isServer)))
     throw new Failure("usage", "--keep needs the URL of one libSQL server, and no other evidence.");
   const trust = readTrust(options);
-  const quorum = quorumOf(options);
-  const encryptionKey = lazyKey(options);
-  const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
+  const checkStamps = options.timestampCa && (await stampCheck(options.timestampCa));
+  const asked = {
+    ...{ agentId: options.agent, trust, threads: options.threads ?? availableParallelism() },
+    witnesses: askedWitnesses(options.witnessUrl ?? [], trust),
+    encryptionKey: lazyKey(options),
+  };
   const results = await session.withProgress(
     async (progress) => {
       const all: SourceResult[] = [];
@@ -92,10 +101,25 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     },
     { bar: !options.quiet },
   );
+  await checkStamps?.(results);
   const digestOf = (path: string) => digestOfFile(path).sha256;
-  const judged = judge(results, { trust, quorum, complete: options.complete === true, digestOf });
+  const judged = judge(results, { trust, complete: options.complete === true, digestOf });
   session.exitCode = EXIT_CODES[judged.verdict];
   await session.terminal.out(session.json ? json(judged, results) : text(judged, results, options));
+}
+
+/** Reads the authorities of time stamps. Returns what checks the time stamps of evidence; its library is loaded only then. */
+async function stampCheck(files: readonly string[]): Promise<(results: SourceResult[]) => Promise<void>> {
+  const [{ checkTimestamps }, { readAuthorities, TimestampError }] = await Promise.all([
+    import("../../verify/timestamps.ts"),
+    import("../../log/timestamp-token.ts"),
+  ]);
+  const authorities = files.flatMap((path) => {
+    const found = orNull(TimestampError, () => readAuthorities(readText("usage", path)));
+    if (found !== null) return found;
+    throw new Failure("usage", `--timestamp-ca ${path} is no file of certificates in PEM.`);
+  });
+  return (results) => checkTimestamps(results, authorities);
 }
 
 const serverAt = (url: string, settings: Settings) => ({
@@ -111,16 +135,6 @@ function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
     if (key === undefined) key = readEncryptionKey(settingsOf(options).encryption_key_file);
     return key;
   };
-}
-
-/**
- * Returns how many witnesses are required; 0 for none.
- * @throws {Failure} `usage` when more are required than were given
- */
-function quorumOf({ witnessKey = [], witnessQuorum }: VerifyOptions): number {
-  if (witnessQuorum === undefined || witnessQuorum <= witnessKey.length) return witnessQuorum ?? witnessKey.length;
-  const message = `--witness-quorum ${witnessQuorum} requires more witnesses than the ${witnessKey.length} that --witness-key names.`;
-  throw new Failure("usage", message);
 }
 
 function json({ verdict, isSignerKnown }: Judgement, results: readonly SourceResult[]): string {

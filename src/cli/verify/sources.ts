@@ -11,12 +11,14 @@ import { isDriverError } from "../../store/damage.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { type LogFacts, readLogFacts } from "../../verify/installation.ts";
 import { whyMixed, whyShort } from "../../verify/moments.ts";
+import { originOfExport, originOfReceipt, originOfWorkspace } from "../../verify/origin.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
-import { obstacle, type SourceResult, tampered, withProblem } from "../../verify/report.ts";
+import { doubt, obstacle, type SourceResult, tampered, withProblem } from "../../verify/report.ts";
 import { type DatabaseRequest, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
+import type { AskedWitnesses } from "./witnesses.ts";
 
 /** How often to read a file again that was written to while it was read. */
 const MAX_ATTEMPTS = 5;
@@ -25,6 +27,8 @@ const MAX_ATTEMPTS = 5;
 interface EvidenceOptions {
   agentId: string | undefined;
   trust: Trust;
+  /** The witnesses to ask for the newest seals of each log; null for none. */
+  witnesses: AskedWitnesses | null;
   encryptionKey: KeySource;
   threads: number;
 }
@@ -61,7 +65,9 @@ export async function verifyPath(path: string, asked: EvidenceOptions, progress:
   }
   if (!Array.isArray(sources)) return [sources];
   const others = sources.filter(({ workspaceId }) => workspaceId !== told?.source.workspaceId);
-  const found = await verifySources(others, asked, progress);
+  // A seal of the installation's log vouches for all workspaces, which it names with their heads.
+  const vouched = told?.facts != null && told.result.report.anchored_through !== null;
+  const found = await verifySources(others, asked, progress, vouched);
   const all = told === null ? others : [told.source, ...others];
   const results = explained(path, all, told === null ? found : [told.result, ...found]);
   if (holdsCopies) return [...results, obstacle(path, "directory", "node_copies", COPIES)];
@@ -313,49 +319,103 @@ const pointerIn = (root: string): Pointer | null => orNull(Failure, () => readPo
  */
 const SOURCES_BETWEEN_COLLECTIONS = 100;
 
-/** Verifies pieces of evidence one after another. */
+/** Verifies pieces of evidence one after another. `vouched`: see {@link verifySource}. */
 async function verifySources(
   sources: readonly Source[],
   asked: EvidenceOptions,
   progress: Progress,
+  vouched = false,
 ): Promise<SourceResult[]> {
   const results: SourceResult[] = [];
   for (const source of sources) {
-    results.push(await verifySource(source, asked, progress));
+    results.push(await verifySource(source, asked, progress, vouched));
     if (results.length % SOURCES_BETWEEN_COLLECTIONS === 0) Bun.gc(true);
   }
   return results;
 }
 
-/** Verifies one piece of evidence. All problems are part of the result. */
+/**
+ * Verifies one piece of evidence. All problems are part of the result.
+ * @param vouched whether a seal from a witness vouches for its log already, so that none need have cosigned it
+ */
 async function verifySource(
+  source: Source,
+  asked: EvidenceOptions,
+  progress: Progress,
+  vouched = false,
+): Promise<SourceResult> {
+  try {
+    if (source.workspaceId !== undefined && !existsSync(source.path))
+      return missingWorkspace(source.path, source.workspaceId);
+    if (asked.witnesses === null) return await verifyAlone(source, asked, progress);
+    // The witnesses are asked first, since a daemon may go on with the log.
+    const origin = await originOf(source, asked.encryptionKey);
+    const told = origin === null ? [] : await asked.witnesses.sealsOf(origin);
+    const seals = told.flatMap((one) => ("seal" in one ? [one.seal] : []));
+    const trust = { ...asked.trust, anchors: [...(asked.trust.anchors ?? []), ...seals] };
+    const result = await verifyAlone(source, { ...asked, trust }, progress);
+    if (origin === null && result.verdict === "verified") doubt(result, "seal_missing", NO_ORIGIN);
+    for (const one of told) {
+      if ("failed" in one) doubt(result, "seal_missing", one.failed);
+      else if ("never" in one && !vouched) doubt(result, "seal_missing", one.never);
+    }
+    const { kind, anchored_through } = result.report;
+    if (kind === "receipt" && seals.length > 0 && anchored_through === null && result.verdict === "verified")
+      doubt(result, "seal_missing", NOT_COMPARED);
+    return result;
+  } catch (error) {
+    return unreadable(source.path, error);
+  }
+}
+
+const NO_ORIGIN = "the witness was not asked: no seal or key here names the log";
+const NOT_COMPARED =
+  "the newest seal from the witness covers another number of events than the receipt's seal: ask for the receipt again, or verify the workspace's file";
+
+/** Returns the name under which the log of this evidence is sealed; null when the evidence does not say. */
+async function originOf({ path, workspaceId }: Source, encryptionKey: KeySource): Promise<string | null> {
+  if (isDatabase(path, workspaceId)) {
+    using file = await openEvidenceFile(path);
+    try {
+      using connection = openEvidence(file, path, encryptionKey);
+      return await originOfWorkspace(connection);
+    } catch (error) {
+      if (!isDriverError(error)) throw error;
+      return null; // Its verification says what is wrong with it.
+    }
+  }
+  return (await isReceipt(path)) ? originOfReceipt(await Bun.file(path).text()) : await originOfExport(path);
+}
+
+/** In place of a workspace's file, a file that is not a database is a damaged database. */
+function isDatabase(path: string, workspaceId: string | undefined): boolean {
+  const kind = databaseKind(path);
+  return kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined);
+}
+
+/** Verifies one piece of evidence with the seals that were given. @throws when it cannot be read */
+async function verifyAlone(
   source: Source,
   { agentId, trust, threads, encryptionKey }: EvidenceOptions,
   progress: Progress,
 ): Promise<SourceResult> {
   const { path, workspaceId, sealFile, head } = source;
   const wanted = agentId === undefined ? {} : { agentId };
-  try {
-    if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
-    const kind = databaseKind(path);
-    // In place of a workspace's file, a file that is not a database is a damaged database.
-    if (kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined)) {
-      const key = kind === "encrypted" ? encryptionKey() : null;
-      const request = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
-      return await verifyWorkspaceFile(
-        { ...request, ...(workspaceId && { workspaceId }), ...(head && { head }) },
-        sealFile,
-        progress,
-      );
-    }
-    const { size } = statSync(path);
-    if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
-    if (await isReceipt(path)) return verifyReceipt(await Bun.file(path).text(), path, trust);
-    const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
-    return await verifyExportFile(threads, { path, ...wanted, trust, onProgress });
-  } catch (error) {
-    return unreadable(path, error);
+  const kind = databaseKind(path);
+  if (isDatabase(path, workspaceId)) {
+    const key = kind === "encrypted" ? encryptionKey() : null;
+    const request = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
+    return await verifyWorkspaceFile(
+      { ...request, ...(workspaceId && { workspaceId }), ...(head && { head }) },
+      sealFile,
+      progress,
+    );
   }
+  const { size } = statSync(path);
+  if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
+  if (await isReceipt(path)) return verifyReceipt(await Bun.file(path).text(), path, trust);
+  const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
+  return await verifyExportFile(threads, { path, ...wanted, trust, onProgress });
 }
 
 async function verifyWorkspaceFile(

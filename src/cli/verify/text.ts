@@ -52,6 +52,9 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   for (const { name, through, time } of report.witnesses ?? []) {
     lines.push(`  witnessed through event ${through} by ${name} at ${time}`);
   }
+  for (const { name, through, time } of report.timestamps ?? []) {
+    lines.push(`  time stamped through event ${through} by ${name} at ${time}`);
+  }
   lines.push(...problemLines(result));
   return lines;
 }

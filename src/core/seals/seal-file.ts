@@ -4,7 +4,7 @@
  *
  *   <origin>⏎<size>⏎<root>⏎ ⏎ — <name> <signature>⏎ ⏎ <origin>⏎ …
  *
- * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
+ * A seal may occur more than once: again with cosignatures or a time stamp, or when two processes updated the file at the
  * same time.
  */
 import { isUtf8 } from "node:buffer";

@@ -105,7 +105,7 @@ export class WorkspaceSealer {
     this.#made = [];
   }
 
-  /** Appends a seal to the seal file again, with its new cosignatures. */
+  /** Appends a seal to the seal file again, with its new signature lines. */
   fileAgain(seal: StoredSeal): void {
     this.#unfiled.push(seal);
     this.#file();
@@ -161,7 +161,7 @@ export class WorkspaceSealer {
   }
 }
 
-/** Adds cosignatures of witnesses to a stored seal. Returns the seal with them, or null when none is new. */
+/** Adds cosignatures of witnesses, and time stamps, to a stored seal. Returns the seal with them, or null when none is new. */
 export async function keepCosignatures(tx: Transaction, size: number, note: string): Promise<StoredSeal | null> {
   const stored = await sealOfSize(tx, size);
   if (stored === null) return null;

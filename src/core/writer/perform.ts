@@ -211,7 +211,7 @@ export class WorkspaceWriter {
     if (sealer !== undefined) await this.#log.run(() => sealer.seal(this.connection, this.#log.head.seq + 1));
   }
 
-  /** Stores the cosignatures of witnesses with their seal. */
+  /** Stores the cosignatures of witnesses, and time stamps, with their seal. */
   async addCosignatures(size: number, note: string): Promise<void> {
     const kept = await this.#log.run(() => keepCosignatures(this.connection, size, note));
     if (kept !== null) this.#log.report("file of seals", () => this.options.sealer?.fileAgain(kept));

@@ -4,6 +4,7 @@ import { parseWitness } from "../../log/witness.ts";
 import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
 import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
 import { type AnchoredSeal, type AnchorKind, type AnchorTarget, commandTarget, webhookTarget } from "./targets.ts";
+import { timestampTarget } from "./timestamp.ts";
 import { type WitnessDeps, witnessTarget } from "./witness.ts";
 
 /** The settings of targets. */
@@ -11,6 +12,7 @@ interface AnchorSettings {
   anchor_command: string | null;
   anchor_url: string | null;
   witnesses: readonly string[];
+  timestamp_url: string | null;
 }
 
 /** What is known about one workspace's anchors at one target. */
@@ -94,5 +96,6 @@ export function targetsOf(settings: AnchorSettings, deps: WitnessDeps): AnchorTa
     ...(settings.anchor_command === null ? [] : [commandTarget(settings.anchor_command)]),
     ...(settings.anchor_url === null ? [] : [webhookTarget(settings.anchor_url)]),
     ...settings.witnesses.map((witness) => witnessTarget(parseWitness(witness), deps)),
+    ...(settings.timestamp_url === null ? [] : [timestampTarget(settings.timestamp_url, deps.keep)]),
   ];
 }

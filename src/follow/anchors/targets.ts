@@ -1,6 +1,6 @@
 /**
  * Targets for seals: places that somebody who controls this machine cannot rewrite. This file has the program and the web
- * hook; the third kind is a witness (witness.ts).
+ * hook; the other kinds are a witness (witness.ts) and a time stamp authority (timestamp.ts).
  */
 import { basename } from "node:path";
 import { parseOrigin } from "../../log/seal.ts";
@@ -16,7 +16,7 @@ export interface AnchoredSeal {
   note: string;
 }
 
-export type AnchorKind = "command" | "webhook" | "witness";
+export type AnchorKind = "command" | "webhook" | "witness" | "timestamp";
 
 /** A place that accepts seals. */
 export interface AnchorTarget {

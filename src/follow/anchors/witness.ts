@@ -3,14 +3,14 @@
 import { NoteError } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
 import { addCheckpointBody, type Witness, withCosignatures } from "../../log/witness.ts";
-import { sendRequest } from "../../outbound.ts";
+import { readAtMost, sendRequest } from "../../outbound.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorTarget } from "./targets.ts";
 
 /** What a witness target needs from the daemon. */
 export interface WitnessDeps {
   /** Returns the consistency proof between two sizes of a workspace's log. */
   proveConsistency(workspaceId: string, from: number, to: number): Promise<Uint8Array[]>;
-  /** Stores a seal with its new cosignatures. */
+  /** Stores a seal with its new signature lines. */
   keep(seal: AnchoredSeal): void;
 }
 
@@ -66,9 +66,9 @@ export function witnessTarget({ key, url }: Witness, deps: WitnessDeps): AnchorT
 }
 
 async function readResponse(response: Response): Promise<string> {
-  const text = await response.text();
-  if (text.length > MAX_RESPONSE_BYTES) throw new AnchorFailed("the response of the witness is too long");
-  return text;
+  const bytes = await readAtMost(response, MAX_RESPONSE_BYTES);
+  if (bytes === null) throw new AnchorFailed("the response of the witness is too long");
+  return bytes.toString();
 }
 
 function refusal(status: number): string {

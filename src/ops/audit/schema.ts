@@ -180,7 +180,7 @@ export const Anchors = shape(
   {
     anchors: t.Array(
       shape("Anchor", {
-        kind: oneOf(["command", "webhook", "witness"]),
+        kind: oneOf(["command", "webhook", "witness", "timestamp"]),
         name: nullable(t.String({ description: "A host, or a witness's name; null for a command." }), {
           examples: [null],
         }),

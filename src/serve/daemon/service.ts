@@ -298,7 +298,12 @@ const FACTOR_TABLES = ["accounts", "passkeys", "identities"] as const satisfies 
 
 const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
 
-const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
+const ANCHOR_SETTINGS = [
+  "anchor_command",
+  "anchor_url",
+  "witnesses",
+  "timestamp_url",
+] as const satisfies readonly SettingName[];
 
 /** Returns the options of workspace threads that may change while they run. */
 function workspaceOptions(directory: DataDirectory, settings: Settings): ChangeableOptions {

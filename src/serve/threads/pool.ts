@@ -261,7 +261,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#sinks;
   }
 
-  /** Stores the cosignatures of a seal. */
+  /** Stores the cosignatures and time stamps of a seal. */
   cosigned(workspaceId: string, size: number, note: string): void {
     this.#writer(workspaceId).tell({ kind: "cosigned", workspaceId, size, note });
   }

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
+import type { Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Finding, FirstInvalid, Problem } from "../problems.ts";
 import type { BlankCounts } from "./details.ts";
@@ -40,6 +41,8 @@ export interface SealReport {
   undetermined: string[];
   /** The given witnesses that have cosigned a seal; null when no witnesses were given. */
   witnesses: Witnessing[] | null;
+  /** The newest seals with time stamps, which are not checked yet (timestamps.ts). */
+  stamped: Seal[];
   /** The auditor's seals that a restore names as lost. */
   explained: ExplainedSeal[];
 }

@@ -193,6 +193,7 @@ export class SealAudit {
       unverified: this.#unverified,
       undetermined: this.#undetermined,
       witnesses: this.#witnessed.found,
+      stamped: this.#witnessed.stamped,
       explained,
     };
   }

@@ -23,6 +23,7 @@ const KIND_WORDS: Readonly<Record<Anchor["kind"], string>> = {
   command: "A program",
   webhook: "Web hook",
   witness: "Witness",
+  timestamp: "Time stamp authority",
 };
 
 const FORMATS = [
@@ -183,8 +184,8 @@ function Nowhere() {
     <Empty title="Seals go nowhere by themselves">
       <p>
         Whoever holds this machine's disk and its key could rewrite what no kept seal covers. Save the seal above now
-        and then, or have the operator set <code>anchor_url</code>, <code>anchor_command</code> or{" "}
-        <code>witnesses</code>.
+        and then, or have the operator set <code>anchor_url</code>, <code>anchor_command</code>, <code>witnesses</code>{" "}
+        or <code>timestamp_url</code>.
       </p>
     </Empty>
   );
