@@ -125,10 +125,12 @@ const FILTERS = {
   operations: optional(listOf(TEXT)),
   result: optional(either(TEXT, listOf(TEXT))),
   actors: optional(listOf(TEXT)),
+  sessions: optional(listOf(TEXT)),
+  subjects: optional(listOf(TEXT)),
   detectors: optional(listOf(TEXT)),
   modes: optional(listOf(TEXT)),
   policies: optional(listOf(TEXT)),
-  filtered_by: optional(listOf(oneOf("actors", "detectors", "policies", "key", "text"))),
+  filtered_by: optional(listOf(oneOf("actors", "sessions", "subjects", "detectors", "policies", "key", "text"))),
 } as const;
 const WINDOW = { start_time: optional(TIME), end_time: optional(TIME) } as const;
 

@@ -103,8 +103,8 @@ policy.check | kul | ok | n | {allowed: false, blocked_by: text, findings: findi
 policy.check | kul | ok | o | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request"}
 policy.replay | kul | ok | n | {under: "request", policies: [text]}
 policy.replay | kul | ok | o | {under: "request", policies: [text]}
-audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
-audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], count: count}
 audit.read | kul | ok | a | {event_id: aud_, proof?: true}
 audit.read | kul | ok | o | {event_id: aud_, proof?: true}
 audit.read audit.receipt | kul | not_found | o | {event_id~: text}
@@ -118,13 +118,13 @@ audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudeve
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, vocabulary: some, pruned_before?: some}
 audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
-audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
-audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"]}
 audit.export | kulc | not_found | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf"}
-audit.stream | kul | ok | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
-audit.stream | kul | ok | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
-audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
-audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.stream | kul | ok | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | ok | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after: aud_}
 audit.activity | kul | ok | n | {interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", settings_digest: hash}
@@ -136,8 +136,8 @@ audit.prune | c | ok | o | {before_seq: count, before_time: time, events: count,
 agent.list | kul | ok | o | {prefix~: text, contains?~: text, count: count}
 agent.read | kul | ok | a | {}
 agent.suspend | kulc | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
-agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
+agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
 dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
 workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, owner: usr_ or null, signing_key: hash, vocabulary: some, workspace_id: ws_}
@@ -154,10 +154,9 @@ member.invite | uc | ok | w | {invitation_id: inv_, link_digest: hash, role: "ow
 member.uninvite | uc | ok | w | {invitation_id: inv_}
 member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_}
 member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer: text}
-member.join | c | ok | i | {account_id: usr_, role: "auditor"}
+member.join member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
 member.change | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text, role_before: "owner" or "member" or "auditor"}
 member.remove | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text}
-member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
 account.create | u | ok | i | {account_id: usr_, account_digest: hash, link_id: inv_ or null, invitation_id?: inv_, identity_id?: idn_, identity_digest?: hash, issuer?: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
 account.sign_in | u | ok | i | {account_id: usr_, session_id: ses_, session_digest: hash, expires_at: time, second_factor: "totp" or "recovery_code" or "passkey" or null, account_digest?: hash, passkey_id?: pky_, credential_digest?: hash, issuer?: text, identity_id?: idn_, multi_factor?: flag, known_device: flag, sessions_ended?: [ses_], address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
 account.sign_in | s | denied | i | {attempts: some, account_id: usr_ or null, accounts?: [usr_], unknown_account: count, reasons: {*: some}, since?: time, until?: time, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
@@ -328,6 +327,7 @@ PATTERNS = {
     "agent": "[A-Za-z0-9._:@~-]{1,128}",
     "time": FORMS["timestamp"],
     "trace": "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    "session": "[!-~]{1,128}",
     "v1": "v[1-9][0-9]{0,15}",
     "p1": "p[1-9][0-9]{0,15}",
 }
@@ -335,6 +335,7 @@ NAMED = {
     "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
     "edge": "{seq: count, agent_seq: count, hash: hash}",
     "workload": "{issuer: text, subject: text}",
+    "parties": "[{iss: text or null, sub: text}]",
     "authorised": '{session_id: ses_, second_factor: "totp" or "recovery_code" or "passkey" or null, second_factor_at: time or null}',
 }
 
@@ -446,11 +447,15 @@ def check_form(event, said, installation):
     require(None in problems, "details_invalid", f"{where}: the details have not the form of this operation and result", event["seq"])
 
 
+STATED = {"client": "text", "trace": "trace", "session": "session"}  # what a request states of itself
+
+
 def shared_members(event, kind, chain, said):
     """The members that details of every operation have where they apply."""
-    shared = {"client": ("?", simple("text")), "trace": ("?", simple("trace"))} if kind in "kul" else {}
+    shared = {name: ("?", simple(form)) for name, form in STATED.items()} if kind in "kul" else {}
     if kind == "l":
         shared["workload"] = ("", simple("workload"))
+        shared["on_behalf_of"] = ("?", lambda value: simple("parties")(value) and 2 <= len(value) <= 6)
     if kind == "u":
         shared["authorised_by"] = ("?", simple("authorised"))
     if event["agent_id"] is None and chain == "n":
@@ -1496,7 +1501,7 @@ def is_edge(value):
     )
 
 
-EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "client", "trace", "workload", "authorised_by", "policies_version"}
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", *STATED, "workload", "on_behalf_of", "authorised_by", "policies_version"}
 
 
 def read_bound(header, form):
@@ -1510,7 +1515,8 @@ def read_bound(header, form):
     require(set(said) <= needed | more, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
-    good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
+    good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in STATED)
+    good &= simple("parties")(said.get("on_behalf_of", []))
     workload = said.get("workload", {"issuer": "", "subject": ""})
     good &= has(workload, "issuer", "subject") and all(isinstance(value, str) for value in workload.values())
     session = said.get("authorised_by", {"session_id": "", "second_factor": None, "second_factor_at": None})

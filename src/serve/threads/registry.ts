@@ -194,13 +194,16 @@ function singleJobOf(
 }
 
 /**
- * Returns what an event records of the origin of a request. A client program names itself, so the event does not have
- * the name if a policy finds something in it.
+ * Returns what an event records of the origin of a request. A client program names itself and its session, so the event
+ * does not have a name if a policy finds something in it.
  */
 function recordedVia(via: Via, policies: PolicySettings): JsonObject {
-  const { client, ...rest } = via;
-  if (client === undefined || "redacted" in recorded("client", client, policies)) return { ...rest };
-  return { ...via };
+  const said: JsonObject = { ...via };
+  for (const name of ["client", "session"] as const) {
+    const text = via[name];
+    if (text !== undefined && "redacted" in recorded(name, text, policies)) delete said[name];
+  }
+  return said;
 }
 
 /** Whether a suspension does not apply: a signed-in person may read what a suspended agent has stored. */

@@ -29,6 +29,7 @@ import { inPieces } from "./large-body.ts";
 import { PIECE } from "./large-json.ts";
 import { watched } from "./live.ts";
 import { retryKey, retryOf, retryOfLarge } from "./retry.ts";
+import { SESSION_HEADER, sessionIn } from "./session-header.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -83,6 +84,7 @@ export async function handle(route: AnyRoute, routed: Routed, deps: HandleDeps):
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
   const { headers } = request;
+  if (!isForPeople(route)) exchange.session = sessionIn(headers, SESSION_HEADER);
   const { preconditions } = route;
   const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
   const key = retryKey(route, headers);
