@@ -92,6 +92,13 @@ export const id = (prefix: string): ValueForm => matching(`${prefix}_`, `${prefi
 export const version = (letter: "v" | "p"): ValueForm => matching(`${letter}1`, `${letter}[1-9][0-9]{0,15}`);
 export const oneOf = (...words: readonly string[]): ValueForm =>
   value(words.map((word) => `"${word}"`).join(" or "), (text) => words.includes(text as string), { words });
+/** The most positions in a list of them. */
+export const MOST_POSITIONS = 1_000;
+/** Positions in the log: each once, ascending. */
+export const POSITIONS = value("positions", (list) => {
+  if (!Array.isArray(list) || list.length > MOST_POSITIONS) return false;
+  return list.every((one, at) => COUNT.fits(one) && (at === 0 || (one as number) > (list[at - 1] as number)));
+});
 export const TRUE = value("true", (flag) => flag === true);
 export const FALSE = value("false", (flag) => flag === false);
 export const NULL = value("null", (nothing) => nothing === null);

@@ -61,12 +61,12 @@ checkpoint.create | kuls | blocked | a | {findings: findings, excepted?: {*: som
 checkpoint.create | kuls | denied | a | {code: "agent_suspended"}
 checkpoint.create | kuls | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 checkpoint.list data.write data.read data.read_full data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
-checkpoint.read | kul | ok | a | {checkpoint_id: cp_}
+checkpoint.read | kul | ok | a | {checkpoint_id: cp_, returned?: positions, returned_count?: some, returned_root?: hash}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | not_found | o | {checkpoint_id~: text}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 checkpoint.read checkpoint.compare checkpoint.restore policies.read policies.list_versions policies.read_version policy.check policy.replay | kul | denied | o | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
-checkpoint.compare | kul | ok | a | {checkpoint_id: cp_, to?: cp_, count: count}
+checkpoint.compare | kul | ok | a | {checkpoint_id: cp_, to?: cp_, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}}
 checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}, config_version: v1, config_digest: hash, rolled_back_from: v1}
 checkpoint.restore | kul | blocked | a | {checkpoint_id: cp_, findings: findings, excepted?: {*: some}, limit?: text}
@@ -76,12 +76,12 @@ checkpoint.delete | kuls | denied | a | {checkpoint_id: cp_, code: "agent_suspen
 data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: time, redacted?: true, findings?: findings, excepted?: {*: some}}
 data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
-data.read data.read_full | kul | ok | a | {key~: text}
+data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash}
 data.read data.delete | kul | not_found | n | {key~: text, undone?: true}
 data.read_full | kul | not_found | n | {key~: text}
-data.list | kul | ok | n | {prefix~: text, count: count}
-data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count}
-data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, count: count}
+data.list | kul | ok | n | {prefix~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, collapse?: true, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.delete | kul | ok | a | {key: text}
 data.delete_prefix | kul | ok | a | {prefix: text, count: some}
 data.delete_prefix | kul | not_found | n | {prefix~: text}
@@ -138,8 +138,8 @@ agent.read | kul | ok | a | {}
 agent.suspend | kulc | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
 agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
-dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
-dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
+dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, owner: usr_ or null, signing_key: hash, vocabulary: some, workspace_id: ws_}
 log.vocabulary | s | ok | o | {vocabulary: some}
 seal.rotate_key | c | ok | o | {origin: text, signing_key: hash}
@@ -397,7 +397,14 @@ def simple(name):
         "false": lambda value: value is False,
         "null": lambda value: value is None,
         "object": lambda value: isinstance(value, dict),
+        "positions": are_positions,
     }[name]
+
+
+def are_positions(value):
+    """At most 1,000 positions in the log, each once, ascending."""
+    good = isinstance(value, list) and len(value) <= 1_000 and all(map(is_count, value))
+    return good and all(before < one for before, one in zip(value, value[1:]))
 
 
 def members_problem(value, members):
@@ -474,6 +481,14 @@ def version_number(version):
     return int(version[1:]) if isinstance(version, str) else 0
 
 
+def fits_together(said, seq):
+    """Whether what a read states that it returned can be so: not both forms, nothing from after it, no state that is not earlier."""
+    listed, count, root, read = (said.get(name) for name in ("returned", "returned_count", "returned_root", "read_seq"))
+    good = (count is None) == (root is None) and (listed is None or count is None) and (count is None or count > 1_000)
+    good = good and (not listed or listed[-1] < seq)
+    return good and (read is None or (bool(listed) or count is not None) and read < seq - 1)
+
+
 class Premises:
     """What operations need before them and leave behind. What is None is not known, and is learned from the first event."""
 
@@ -497,6 +512,7 @@ class Premises:
                 policies = self.policies if depends_on_policies(event, said) else 0
                 self.need(policies in (None, stated), seq, "policies_version is not the version in force")
                 self.policies = stated if depends_on_policies(event, said) else self.policies
+            self.need(fits_together(said, seq), seq, "what the operation returned cannot be so")
             if agent is not None or operation.startswith("policies."):
                 self.need(self.fits_versions(operation, event["result"], said, version, seq), seq, "there is no such version or position")
         if event["result"] == "ok":
@@ -2449,6 +2465,7 @@ class Effect:
     def __init__(self, event, kind, said):
         self.seq, self.agent, self.kind, self.said = event["seq"], event["agent_id"], kind, said
         self.sought, self.found = None, False  # the key or the prefix of an operation that needs an entry, and whether there was one
+        self.recall = None  # what a read lists as returned: its details
         self.version, self.timestamp = event["config_version"], event["timestamp"]
 
     @functools.cached_property
@@ -2465,6 +2482,10 @@ def effect_of(event, details):
     effect = Effect(event, kind, said if said is not None and kind and states(kind, said) else None)
     if seeks and said is not None and "undone" not in said:
         effect.sought, effect.found = said, event["result"] == "ok"
+    if details is not None and '"returned":[' in details:
+        shown = load_json(details)
+        of = {"agent_id": event["agent_id"], "operation": event["operation"]}
+        effect.recall = {**of, **shown} if event["operation"] == "dashboard.view" else {**shown, **of}
     return effect
 
 
@@ -2519,6 +2540,7 @@ class Agent:
         self.ending = False  # whether any entry ended or ends by itself, as far as the log is read
         self.retention = {}  # days by config version
         self.open = False  # whether it is not known which entries there are
+        self.blanks, self.keys = set(), {}  # the positions of writes without details; the keys of the others
         self.blank_writes, self.restored = 0, 0  # writes without details, entries that restores brought back
         self.swept_cutoff, self.swept_until = -1, -1  # what sweeps so far may have removed, by age and by its own end
 
@@ -3129,6 +3151,21 @@ def check_entry_set(log, history, agent, left, newest):
     require(stored == left, "content_changed", "the stored entries of an agent are, as a whole, not those that the log leaves")
 
 
+def require_there(effect, agent, lives, start):
+    """The versions that a read lists as returned were there in the state that was read. Of what an erasure or a pruning took, nobody knows."""
+    said, lives, known = effect.recall, lives.get(effect.recall["agent_id"], {}), agent is not None
+    checkpoints = [agent.existing.get(said[name]) for name in ("checkpoint_id", "to") if known and name in said]
+    other = [] if len(checkpoints) == 2 or said["operation"] == "checkpoint.read" else [said.get("read_seq", effect.seq - 1)]
+    moments = [at for at in [*checkpoints, *other] if at is not None]
+    for written in said["returned"]:
+        there = any(begin <= at and (end is None or at < end) for begin, end in lives.get(written, ()) for at in moments)
+        unknown = agent.open if written in lives else written <= start or (known and written in agent.blanks)
+        words = "the operation states that it returned a version that was not there then"
+        require(there or unknown, "operation_impossible", f"seq {effect.seq}: {words}", effect.seq)
+        one = said.get("key") and lives.get(written) and agent.keys.get(written)
+        require(not one or one == said["key"], "operation_impossible", f"seq {effect.seq}: {words}", effect.seq)
+
+
 def version_name(agent, key, written, begin, created, end):
     """A version's whole life. Where its key began is left out when the log does not tell."""
     known = begin < agent.first_sweep and (not agent.unknown or begin < agent.unknown[0])
@@ -3156,18 +3193,25 @@ def replay(log, history, agents):
     position at which the newest version of each key begins.
     """
     states, left = {}, {}
+    lives = {}  # by agent and the position of the write: when each version was there
     start = log.kept.seq if log.kept else -1
-    begin_with_kept(log, history, agents, states, left)
-    for effect in (effect for effect in history.values() if effect.kind or effect.sought):
+    begin_with_kept(log, history, agents, states, left, lives)
+    for effect in (effect for effect in history.values() if effect.kind or effect.sought or effect.recall):
         if effect.seq <= start:
             continue
+        if effect.recall:
+            require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
+        if not (effect.kind or effect.sought):
+            continue
         agent = agents[effect.agent]
+        living = lives.setdefault(effect.agent, {})
         present, past = states.setdefault(effect.agent, ({}, {}))
         said, seq = effect.said, effect.seq
         agent.require_possible(effect, present, past)
 
         def end(key):
             written, begin, created, time, expires = present.pop(key)
+            living[written][-1][1] = seq
             if not agent.may_be_removed(time, expires) and agent.seen(agent.positions, begin, seq):
                 left.setdefault(agent.name, []).append((key, written, begin, created, seq))
             if agent.seen(agent.existing.values(), begin, seq):  # a restore may bring it back
@@ -3182,6 +3226,7 @@ def replay(log, history, agents):
                     created = present[key][2]
                 end(key)
             present[key] = (seq, seq, created, effect.time, expires)
+            living[seq], agent.keys[seq] = [[seq, None]], key
         elif effect.kind == "end" and said is not None:
             if said["key"] in present:
                 end(said["key"])
@@ -3192,12 +3237,13 @@ def replay(log, history, agents):
                 end(key)
         else:
             agent.blank_writes += effect.kind == "put"
+            agent.blanks |= {seq} if effect.kind == "put" else set()
             agent.open |= effect.kind == "end_prefix"
             position = agent.take(effect)
             if position is None:
                 present.clear()
             elif position is not False:
-                restore(agent, present, past, end, position, effect)
+                restore(agent, present, past, end, position, effect, living)
     for name, (present, _) in states.items():
         agent = agents[name]
         for key, (written, begin, created, time, expires) in present.items():
@@ -3214,7 +3260,7 @@ def replay(log, history, agents):
     return found, newest
 
 
-def begin_with_kept(log, history, agents, states, left):
+def begin_with_kept(log, history, agents, states, left, lives):
     """Begins with the versions and checkpoints that the pruning kept."""
     rows = log.kept.rows if log.kept else []
     blanks = set()
@@ -3223,6 +3269,9 @@ def begin_with_kept(log, history, agents, states, left):
         agent = agents[effect.agent]
         agent.ending |= effect.kind == "put" and "expires_at" in (effect.said or {})
         present, past = states.setdefault(effect.agent, ({}, {}))
+        if created is not None and effect.said is not None:
+            lives.setdefault(effect.agent, {}).setdefault(seq, []).append([begin, end])
+            agent.keys[seq] = effect.said["key"]
         if created is None:
             restored = effect.kind == "restore"
             agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
@@ -3244,7 +3293,7 @@ def begin_with_kept(log, history, agents, states, left):
     require(not blanks, "details_missing", named, min(blanks, default=None))
 
 
-def restore(agent, present, past, end, position, effect):
+def restore(agent, present, past, end, position, effect, living):
     """Brings back the entries of a position. An entry that the position saw, or that is the same, stays."""
     for key in [*present, *(key for key in past if key not in present)]:
         now = present.get(key)
@@ -3258,6 +3307,7 @@ def restore(agent, present, past, end, position, effect):
         if wanted is not None:
             written, _, created, time, _, expires = wanted
             present[key] = (written, effect.seq, created, time, expires)
+            living[written].append([effect.seq, None])
 
 
 def pruned_before(db):

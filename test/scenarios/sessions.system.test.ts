@@ -30,7 +30,7 @@ const reading = (name: string, headers: Record<string, string>, recorded: object
   request: read(headers),
   status: 200,
   appends: ["agent data.read ok"],
-  details: { key: "k", ...recorded },
+  details: { key: "k", returned: [expect.any(Number)], ...recorded },
 });
 
 const refusing = (name: string, session: string): Scenario => ({
@@ -74,7 +74,7 @@ scenarios(
       status: 200,
       appends: ["agent data.write allowed", "agent data.read ok"],
       changes: ["agents", "entries"],
-      details: { key: "k", session: "chat/42" },
+      details: { key: "k", returned: [expect.any(Number)], session: "chat/42" },
     },
   ],
 );

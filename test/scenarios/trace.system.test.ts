@@ -29,7 +29,11 @@ const reading = (name: string, sent: string, recorded: string | null): Scenario 
   request: read(sent),
   status: 200,
   appends: ["agent data.read ok"],
-  details: { key: "k", ...(recorded === null ? {} : { trace: recorded, session: TRACE_ID }) },
+  details: {
+    key: "k",
+    returned: [expect.any(Number)],
+    ...(recorded === null ? {} : { trace: recorded, session: TRACE_ID }),
+  },
 });
 
 scenarios(

@@ -118,12 +118,16 @@ export interface Via {
   session?: string;
 }
 
+/** When an answer goes out without its content: always (`HEAD`), or when its tag is in this `If-None-Match`. */
+export type Withheld = "always" | { ifNoneMatch: string };
+
 /** A request for one operation. */
 export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;
   input: OperationInputs[N];
   principal: Principal;
   via?: Via;
+  withheld?: Withheld;
   /** The parts of a composite operation, as several lists in JSON. */
   partTexts?: readonly string[];
   /** Reports whether the client has closed its connection. An operation that has not begun is then not performed. */

@@ -15,6 +15,8 @@ import {
   refused,
 } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import { recallOf } from "../../log/recall.ts";
 import { recorded } from "../../screen/decide.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
@@ -31,9 +33,15 @@ export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
     return after(findValue(reader, context.nowMs, agent, key), (entry) => {
       if (entry === undefined) return noEntry(context, agent, agentId, key);
       const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
-      return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+      return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
     });
   });
+
+/** Returns the details of a read of one entry. */
+export const returning = (agent: AgentState, key: string, { writtenSeq }: { writtenSeq: number }): JsonObject => ({
+  ...recorded("key", key, agent.policies),
+  ...recallOf([writtenSeq]),
+});
 
 const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
@@ -51,7 +59,7 @@ const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, k
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
     `"metadata":${entry.metadata},${rest.slice(1)}`;
-  return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+  return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
 };
 
 /**

@@ -14,6 +14,7 @@ import {
   type Reply,
   type Retry,
   requireAgentAllowed,
+  type Withheld,
   type WorkspaceClient,
 } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -140,6 +141,8 @@ export async function perform(
   const operation: OperationRequest = { name, input, principal, isAbandoned };
   const via = exchange.via;
   if (via !== null) operation.via = via;
+  const withheld = withheldFrom(request);
+  if (withheld !== null) operation.withheld = withheld;
   if (retry !== null) operation.retry = retry;
   const mayTakeLong = looksFirst(name, input) || isComposite(name);
   const send = () => (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
@@ -158,6 +161,13 @@ export async function perform(
   }
   if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
   return reply;
+}
+
+/** Returns when the answer to a request goes out without its content; null for never. */
+function withheldFrom({ method, headers }: Request): Withheld | null {
+  if (method === "HEAD") return "always";
+  const ifNoneMatch = method === "GET" ? headers.get("if-none-match") : null;
+  return ifNoneMatch === null ? null : { ifNoneMatch };
 }
 
 /** Whether nothing was done since the request's key has changed after the main thread has looked it up. */
