@@ -3199,7 +3199,8 @@ def replay(log, history, agents):
     for effect in (effect for effect in history.values() if effect.kind or effect.sought or effect.recall):
         if effect.seq <= start:
             continue
-        if effect.recall:
+        # What was there before a pruning is known only as far as it was kept.
+        if effect.recall and effect.recall.get("read_seq", start + 1) > start:
             require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
         if not (effect.kind or effect.sought):
             continue

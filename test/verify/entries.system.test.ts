@@ -1,6 +1,7 @@
 /** What operations say of the entries that they found: honest logs hold, and others are found, by both programs. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import type { JsonObject } from "../../src/json.ts";
 import { saltedDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
@@ -280,11 +281,12 @@ test.each<[string, () => number, JsonObject]>([
   expect(rest).toEqual(expected);
 });
 
-test("what clients read, write and delete at once is never called impossible", async () => {
+test("what clients read, write, delete and restore at once is never called impossible", async () => {
   await using daemon = await TestDaemon.start();
-  const { client, view } = await daemon.workspace();
+  const { client, view, id } = await daemon.workspace();
   const random = new Seeded(SEED);
   const answered = new Set<string>();
+  const checkpoints: string[] = [];
   const ask = async () => {
     const agent_id = random.pick(["a", "b"]);
     const key = random.pick(["k", "k/1", "k/2", "m"]);
@@ -299,14 +301,33 @@ test("what clients read, write and delete at once is never called impossible", a
       { path: "/v1/data/read-full", query: { agent_id, key } },
       { method: "DELETE", path: "/v1/data", query: { agent_id, key } },
       { method: "DELETE", path: "/v1/data/prefix", query: { agent_id, prefix: "k/" } },
+      { method: "DELETE", path: "/v1/data", query: { agent_id, key, erase: random.pick([true, false, false, false]) } },
       { path: "/v1/data/batch", body: { agent_id, operations, atomic: random.pick([true, false]) } },
+      { path: "/v1/data/list", query: { agent_id, include_values: true, limit: random.pick([2, 100]) } },
+      { path: "/v1/data/list", query: { agent_id, include_values: true, sort: "updated_at" } },
+      { path: "/v1/data/query", body: { agent_id, filter: {}, include_values: true } },
+      { path: "/v1/data/search", body: { agent_id, query: "v", collapse: random.pick([true, false]) } },
+      { path: "/v1/checkpoints", body: { agent_id } },
+      ...checkpoints
+        .slice(-1)
+        .flatMap((one) => [
+          { path: `/v1/checkpoints/${one}` },
+          { path: `/v1/checkpoints/${one}/changes` },
+          { path: `/v1/checkpoints/${random.pick(checkpoints)}/restore`, body: {} },
+        ]),
     ]);
-    const { status } = await client.send(sent);
-    answered.add(`${sent.path} ${status}`);
+    const { status, json } = await client.send(sent);
+    if (status === 201) checkpoints.push(json.id);
+    answered.add(`${sent.path.replace(/cp_\w+/, "")} ${status}`);
   };
   for (let round = 0; round < effort({ usual: 25, long: 400 }); round++) {
     await Promise.all(Array.from({ length: 12 }, ask));
   }
-  expect(answered.size).toBeGreaterThan(9);
+  expect(answered.size).toBeGreaterThan(15);
   expect((await view.verify()).problems).toEqual([]);
+  const path = join(daemon.dataDir, "workspaces", `${id}.db`);
+  using reader = openConnection(path, { readOnly: true });
+  for (const scope of [{ scope: "workspace" }, { agentId: "a" }] as const)
+    expect((await verifyWorkspace(reader, scope, { maxKeys: 2 })).problems).toEqual([]);
+  if (HAS_PYTHON) expect((await second.run(path)).codes).toEqual([]);
 });

@@ -151,7 +151,7 @@ export class Replay {
         version.createdMs = before.createdMs;
       }
       if (history.isSeenNow(before.from, seq)) this.#end(agent, known, seq);
-      else this.#leave(agent, before.written, seq);
+      else this.#drop(agent, known, before.written, seq);
     }
     agent.keyOf.set(seq, known);
     this.#forget(agent, known);
@@ -180,6 +180,8 @@ export class Replay {
   #recall({ agent_id: chain, seq }: AuditEventBody, { agentId, positions, checkpoints, readSeq }: ListedRecall): void {
     const { start, prunedBefore } = this.#histories;
     if (seq <= start || prunedBefore > 0 || this.overflowed) return;
+    // What was there before a pruning is known only as far as it was kept.
+    if (readSeq !== null && readSeq <= start) return;
     const agent = this.#agent(agentId);
     const moments = [...checkpoints.map((id) => agent.history.asOf(id)), readSeq].filter((at) => at != null);
     for (const written of positions) {
@@ -351,10 +353,10 @@ export class Replay {
     this.#held += 1;
   }
 
-  /** Ends a version that nothing can bring back. */
-  #leave(agent: AgentReplay, written: number, to: number): void {
+  /** Ends a life of a version that no checkpoint sees. One may see an earlier life of it. */
+  #drop(agent: AgentReplay, { past }: FollowedKey, written: number, to: number): void {
     agent.lives.end(written, to);
-    agent.keyOf.delete(written);
+    if (!past.some((other) => other.written === written)) agent.keyOf.delete(written);
   }
 
   /** Drops versions that no checkpoint sees any more, if all bulk changes are applied. */
