@@ -88,7 +88,7 @@ async function showHits(
     if (matches(JSON.parse(row[3]) as JsonObject)) found.push({ row, similarity });
   }
   const alone = () => found.map((best) => ({ best, others: undefined }));
-  const shown = collapses ? collapse(found, ({ row }) => JSON.parse(row[2]) as string, limit) : alone();
+  const shown = collapses ? await collapse(found, ({ row }) => JSON.parse(row[2]) as string, limit) : alone();
   return {
     items: shown.map(({ best, others }) =>
       showHit(
