@@ -15,9 +15,10 @@ export type Recall = JsonObject;
 
 /** Returns the members for what was returned. @param written the positions of the writes, in any order */
 export function recallOf(written: readonly number[]): Recall {
-  const [only] = written;
-  if (written.length <= 1) return { returned: only === undefined ? [] : [only] };
-  const positions = [...new Set(written)].sort((a, b) => a - b);
+  if (written.length <= 1) return { returned: [...written] };
+  // Sorted as numbers, many times as fast as a list.
+  const sorted = Float64Array.from(written).sort();
+  const positions = Array.from(sorted).filter((one, at) => one !== sorted[at - 1]);
   if (positions.length <= MOST_POSITIONS) return { returned: positions };
   return { returned_count: positions.length, returned_root: rootOf(positions) };
 }

@@ -23,13 +23,12 @@ export const listData = operation("data.list", {
   look: lookUp,
   async run(reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
-    const now = () => readPage(reader, agent, input, context).then((page) => ({ ...page, readSeq: context.seq - 1 }));
-    const { items, next, more, recall, readSeq } = found ?? (await now());
+    const { items, next, more, recall } = found ?? (await readPage(reader, agent, input, context));
     const details = {
       ...recorded("prefix", input.prefix, context.agents.policiesOf(agent)),
       count: itemCount(items),
       ...recall,
-      ...readAt(readSeq, context.seq, recall),
+      ...(found && readAt(found.readSeq, context.seq, recall)),
     };
     return answered(agent, naming(agent, input.agentId, details), listBody("data.list", input, items, next, more));
   },
