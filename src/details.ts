@@ -92,6 +92,13 @@ export const id = (prefix: string): ValueForm => matching(`${prefix}_`, `${prefi
 export const version = (letter: "v" | "p"): ValueForm => matching(`${letter}1`, `${letter}[1-9][0-9]{0,15}`);
 export const oneOf = (...words: readonly string[]): ValueForm =>
   value(words.map((word) => `"${word}"`).join(" or "), (text) => words.includes(text as string), { words });
+/** The most positions in a list of them. */
+export const MOST_POSITIONS = 1_000;
+/** Positions in the log: each once, ascending. */
+export const POSITIONS = value("positions", (list) => {
+  if (!Array.isArray(list) || list.length > MOST_POSITIONS) return false;
+  return list.every((one, at) => COUNT.fits(one) && (at === 0 || (one as number) > (list[at - 1] as number)));
+});
 export const TRUE = value("true", (flag) => flag === true);
 export const FALSE = value("false", (flag) => flag === false);
 export const NULL = value("null", (nothing) => nothing === null);
@@ -162,7 +169,18 @@ export interface Bearer {
 }
 
 const TRACE = matching("trace", "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}");
+const SESSION = matching("session", "[!-~]{1,128}");
+/** Whether a text can name the session of a request: 1 to 128 visible ASCII characters. */
+export const isSession = (text: JsonValue): boolean => SESSION.fits(text);
 const WORKLOAD = only({ issuer: TEXT, subject: TEXT });
+/** One of a token's parties (RFC 8693 section 4.1): its subject, or an actor. */
+export type Party = Readonly<{ iss: string | null; sub: string }>;
+/** The most actors behind the subject of a workload's token that an event states. */
+export const MOST_ACTORS = 5;
+const CHAIN = listOf(only({ iss: nullable(TEXT), sub: TEXT }));
+/** The subject of a token, and at least one actor. */
+const isChain = (given: JsonValue): boolean =>
+  Array.isArray(given) && given.length >= 2 && given.length <= 1 + MOST_ACTORS && CHAIN.fits(given);
 const SECOND_FACTORS = ["totp", "recovery_code", "passkey"] as const;
 /** A second factor. */
 export type SecondFactor = (typeof SECOND_FACTORS)[number];
@@ -175,8 +193,8 @@ const AUTHORISED_BY = only({
 const POLICIES_VERSION = version("p");
 
 /**
- * Members that details of every operation have when they apply: what a request stated, who a workload is, the session of a
- * person, the agent without events that an event in the workspace's own chain is about, and the policies in force.
+ * Members that details of every operation have when they apply: what a request stated, who a workload is and on whose
+ * behalf it acts, the session of a person, the agent without events that an event in the workspace's own chain is about, and the policies in force.
  */
 function isShared(name: string, given: JsonValue, details: JsonObject, form: DetailsForm, bearer: Bearer): boolean {
   switch (name) {
@@ -184,6 +202,10 @@ function isShared(name: string, given: JsonValue, details: JsonObject, form: Det
       return TEXT.fits(given) && bearer.actor.includes("_");
     case "trace":
       return TRACE.fits(given) && bearer.actor.includes("_");
+    case "session":
+      return isSession(given) && bearer.actor.includes("_");
+    case "on_behalf_of":
+      return isChain(given) && isWorkload(bearer);
     case "workload":
       return WORKLOAD.fits(given) && isWorkload(bearer);
     case "authorised_by":

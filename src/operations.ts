@@ -30,6 +30,7 @@ import {
   only,
   optional,
   optionalRedactable,
+  POSITIONS,
   redactable,
   SOME,
   TEXT,
@@ -104,6 +105,15 @@ const OVER_QUOTA = { ...code("quota_exceeded"), quota: oneOf("entries", "bytes")
 /** Set when the request did more before this and nothing of it was done, so that the event is about another state. */
 const UNDONE = { undone: optional(TRUE) } as const;
 
+/** The versions that a read returned; see `log/recall.ts`. */
+const RETURNED = {
+  returned: optional(POSITIONS),
+  returned_count: optional(SOME),
+  returned_root: optional(HASH),
+} as const;
+/** The same of a read that may have been of an earlier state. */
+const RECALLED = { ...RETURNED, read_seq: optional(COUNT) } as const;
+
 const KEY = { key: redactable(TEXT) } as const;
 const CHECKPOINT = { checkpoint_id: id("cp") } as const;
 /** An id in a request that names nothing. It may be any text. */
@@ -125,10 +135,12 @@ const FILTERS = {
   operations: optional(listOf(TEXT)),
   result: optional(either(TEXT, listOf(TEXT))),
   actors: optional(listOf(TEXT)),
+  sessions: optional(listOf(TEXT)),
+  subjects: optional(listOf(TEXT)),
   detectors: optional(listOf(TEXT)),
   modes: optional(listOf(TEXT)),
   policies: optional(listOf(TEXT)),
-  filtered_by: optional(listOf(oneOf("actors", "detectors", "policies", "key", "text"))),
+  filtered_by: optional(listOf(oneOf("actors", "sessions", "subjects", "detectors", "policies", "key", "text"))),
 } as const;
 const WINDOW = { start_time: optional(TIME), end_time: optional(TIME) } as const;
 
@@ -422,7 +434,7 @@ export const OPERATIONS = {
   },
   "checkpoint.read": {
     ...DATA_READ,
-    look: "never",
+    look: "always",
     input: takes<{ checkpointId: string; page?: Page }>(),
     erasedBy: [],
     ocsf: "datastore.read",
@@ -431,7 +443,7 @@ export const OPERATIONS = {
     needs: "checkpoint",
     actors: CLIENTS,
     details: {
-      ok: inAgent(CHECKPOINT),
+      ok: inAgent({ ...CHECKPOINT, ...RETURNED }),
       not_found: NO_CHECKPOINT,
       denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
     },
@@ -448,7 +460,7 @@ export const OPERATIONS = {
     needs: "checkpoint",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...CHECKPOINT, to: optional(id("cp")), count: COUNT }),
+      ok: inAgent({ ...CHECKPOINT, to: optional(id("cp")), count: COUNT, ...RECALLED }),
       not_found: NO_CHECKPOINT,
       denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
     },
@@ -535,7 +547,7 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: {
-      ok: inAgent(KEY),
+      ok: inAgent({ ...KEY, ...RETURNED }),
       not_found: aboutAgent({ ...KEY, ...UNDONE }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
@@ -550,7 +562,11 @@ export const OPERATIONS = {
     tried: "read",
     needs: "entry",
     actors: CLIENTS,
-    details: { ok: inAgent(KEY), not_found: aboutAgent(KEY), denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)] },
+    details: {
+      ok: inAgent({ ...KEY, ...RETURNED }),
+      not_found: aboutAgent(KEY),
+      denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
+    },
   },
   "data.versions": {
     ...DATA_READ,
@@ -563,7 +579,7 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...KEY, count: COUNT }),
+      ok: inAgent({ ...KEY, count: COUNT, ...RECALLED }),
       not_found: aboutAgent(KEY),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
@@ -585,7 +601,7 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: CLIENTS,
     details: {
-      ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT }),
+      ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT, ...RECALLED }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -605,7 +621,12 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: CLIENTS,
     details: {
-      ok: aboutAgent({ prefix: redactable(TEXT), filter: optionalRedactable(listOf(listOf(TEXT))), count: COUNT }),
+      ok: aboutAgent({
+        prefix: redactable(TEXT),
+        filter: optionalRedactable(listOf(listOf(TEXT))),
+        count: COUNT,
+        ...RECALLED,
+      }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -619,6 +640,8 @@ export const OPERATIONS = {
       prefix: string;
       minSimilarity: number;
       filter?: Filter;
+      /** Whether results with nearly the same text become one. */
+      collapse?: true;
     }>(),
     erasedBy: ["prefix"],
     ocsf: "datastore.query",
@@ -631,7 +654,9 @@ export const OPERATIONS = {
         prefix: redactable(TEXT),
         filter: optionalRedactable(listOf(listOf(TEXT))),
         limit: SOME,
+        collapse: optional(TRUE),
         count: COUNT,
+        ...RECALLED,
       }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
@@ -1077,6 +1102,8 @@ export const OPERATIONS = {
         operation: TEXT,
         entry: optional(id("aud")),
         checkpoint_id: optional(TEXT),
+        to: optional(id("cp")),
+        ...RECALLED,
       });
       return { ok: looked, not_found: looked };
     })(),

@@ -15,6 +15,8 @@ export interface SinkFilter {
   operations?: readonly string[];
   results?: readonly string[];
   agents?: readonly string[];
+  /** The sessions of requests. */
+  sessions?: readonly string[];
 }
 
 /** Where a sink begins: after the event of its creation, with the first event of the log, or at a position. */

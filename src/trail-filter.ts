@@ -8,6 +8,10 @@ export interface TrailFilter {
   results?: readonly string[] | undefined;
   /** The ids of actors: of API keys and accounts. */
   actors?: readonly string[] | undefined;
+  /** The sessions of requests. */
+  sessions?: readonly string[] | undefined;
+  /** The subjects on whose behalf workloads act, and the actors between. */
+  subjects?: readonly string[] | undefined;
   /** The key of an entry. */
   key?: string | undefined;
   /** The detectors of the policies' findings. */
@@ -35,12 +39,14 @@ const POLICY = "policy:";
 
 /** Reports whether an event matches a filter. */
 export function fits(filter: TrailFilter, event: Fitting): boolean {
-  const { agentIds, operations, results, actors, key, detectors, modes, policies, text } = filter;
+  const { agentIds, operations, results, actors, sessions, subjects, key, detectors, modes, policies, text } = filter;
   return (
     isOneOf(agentIds, event.agent_id) &&
     isOneOf(operations, event.operation) &&
     isOneOf(results, event.result) &&
     isOneOf(actors, event.actor) &&
+    isOneOf(sessions, event.details?.session) &&
+    (subjects === undefined || partiesOf(event).some(({ sub }) => isOneOf(subjects, sub))) &&
     (key === undefined || event.details?.key === key) &&
     isOneOf(policies, event.blocked_by?.slice(POLICY.length) ?? null) &&
     ((detectors === undefined && modes === undefined) || findingsOf(event).some(isFound)) &&
@@ -54,8 +60,9 @@ export function fits(filter: TrailFilter, event: Fitting): boolean {
 const isOneOf = (words: readonly string[] | undefined, word: JsonValue | undefined): boolean =>
   words === undefined || (typeof word === "string" && words.includes(word));
 
-const findingsOf = ({ details }: Fitting): JsonObject[] =>
-  Array.isArray(details?.findings) ? (details.findings as JsonObject[]) : [];
+const objectsIn = (list: JsonValue | undefined): JsonObject[] => (Array.isArray(list) ? (list as JsonObject[]) : []);
+const findingsOf = ({ details }: Fitting): JsonObject[] => objectsIn(details?.findings);
+const partiesOf = ({ details }: Fitting): JsonObject[] => objectsIn(details?.on_behalf_of);
 
 /** The ids in an event: its own, and the members of its details whose names end in `id`. */
 function idsOf({ id, agent_id, actor, details }: Fitting): string[] {

@@ -62,6 +62,12 @@ describe("an event", () => {
     agent_id: "a",
   };
   const details = { key: "k", value_digest: HASH };
+  const WORKLOAD = { actor: typeId("wid", 1) };
+  const ofWorkload = { ...details, workload: { issuer: "i", subject: "s" } };
+  const PARTIES = [
+    { iss: "i", sub: "s" },
+    { iss: null, sub: "a" },
+  ];
   const codeOf = (event: object, said: object = details) =>
     formProblem({ ...write, ...event }, said as never, null)?.code ?? null;
 
@@ -92,6 +98,18 @@ describe("an event", () => {
       "of a key with a workload's identity",
       {},
       { ...details, workload: { issuer: "i", subject: "s" } },
+      "details_invalid",
+    ],
+    ["with a session", {}, { ...details, session: "~".repeat(128) }, null],
+    ["with a session that has a space", {}, { ...details, session: "a b" }, "details_invalid"],
+    ["with too long a session", {}, { ...details, session: "~".repeat(129) }, "details_invalid"],
+    ["of a key on somebody's behalf", {}, { ...details, on_behalf_of: PARTIES }, "details_invalid"],
+    ["of a workload on somebody's behalf", WORKLOAD, { ...ofWorkload, on_behalf_of: PARTIES }, null],
+    ["of a workload for itself", WORKLOAD, { ...ofWorkload, on_behalf_of: PARTIES.slice(1) }, "details_invalid"],
+    [
+      "on behalf of too many",
+      WORKLOAD,
+      { ...ofWorkload, on_behalf_of: [...PARTIES, ...PARTIES, ...PARTIES, ...PARTIES] },
       "details_invalid",
     ],
     [

@@ -45,6 +45,14 @@ def check_kept(vector):
     verify.Kept(0, said).read(db)
 
 
+def check_recall(vector):
+    """What the event of a read states of these positions."""
+    positions = list(range(vector["first"], vector["first"] + vector["count"] * vector["step"], vector["step"]))
+    root = tree_root([bytes.fromhex(sha256(b"\0" + one.to_bytes(8, "big"))) for one in positions]).hex()
+    said = {"returned": positions} if len(positions) <= 1_000 else {"returned_count": len(positions), "returned_root": root}
+    require(said == vector["details"] and verify.fits_together(said, positions[-1] + 1), "what a read returned")
+
+
 def main(directory):
     def read(name):
         return (Path(directory) / name).read_text()
@@ -67,6 +75,8 @@ def main(directory):
         salt = bytes.fromhex(vector["salt"])
         require(sha256(salt + jcs(vector["config"]).encode()) == vector["config_digest"], "config_digest")
     check_kept(load_json(read("kept.json")))
+    for vector in load_json(read("recall.json")):
+        check_recall(vector)
     for name in ("export.json", "export.ndjson", "agent.ndjson"):
         check_export(read(name), Trust())
     check_tree(load_json(read("tree.json")))

@@ -64,12 +64,12 @@ checkpoint.create | kuls | blocked | a | {findings: findings, excepted?: {*: som
 checkpoint.create | kuls | denied | a | {code: "agent_suspended"}
 checkpoint.create | kuls | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
-checkpoint.read | kul | ok | a | {checkpoint_id: cp_}
+checkpoint.read | kul | ok | a | {checkpoint_id: cp_, returned?: positions, returned_count?: some, returned_root?: hash}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | not_found | o | {checkpoint_id~: text}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 checkpoint.read checkpoint.compare checkpoint.restore policies.read policies.list_versions policies.read_version policy.check policy.replay | kul | denied | o | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
-checkpoint.compare | kul | ok | a | {checkpoint_id: cp_, to?: cp_, count: count}
+checkpoint.compare | kul | ok | a | {checkpoint_id: cp_, to?: cp_, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}}
 checkpoint.restore | kul | ok | a | {checkpoint_id: cp_, safety_checkpoint_id: cp_, safety_entry_count: count, entries_restored: count, entries_removed: count, entries_unchanged: count, findings?: findings, excepted?: {*: some}, config_version: v1, config_digest: hash, rolled_back_from: v1}
 checkpoint.restore | kul | blocked | a | {checkpoint_id: cp_, findings: findings, excepted?: {*: some}, limit?: text}
@@ -80,14 +80,14 @@ data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: ti
 data.write | kul | not_found | n | {key~: text, code: "version_not_found" or "version_gone"}
 data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
-data.read data.read_full | kul | ok | a | {key~: text}
+data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash}
 data.read data.delete | kul | not_found | n | {key~: text, undone?: true}
 data.read_full | kul | not_found | n | {key~: text}
-data.versions | kul | ok | a | {key~: text, count: count}
+data.versions | kul | ok | a | {key~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.versions | kul | not_found | n | {key~: text}
-data.list | kul | ok | n | {prefix~: text, count: count}
-data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count}
-data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, count: count}
+data.list | kul | ok | n | {prefix~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, collapse?: true, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.delete | kul | ok | a | {key: text}
 data.delete_prefix | kul | ok | a | {prefix: text, count: some}
 data.delete_prefix | kul | not_found | n | {prefix~: text}
@@ -109,8 +109,8 @@ policy.check | kul | ok | n | {allowed: false, blocked_by: text, findings: findi
 policy.check | kul | ok | o | {allowed: false, blocked_by: text, findings: findings, excepted?: {*: some}, retry_after_seconds?: some, under: "agent" or "request"}
 policy.replay | kul | ok | n | {under: "request", policies: [text]}
 policy.replay | kul | ok | o | {under: "request", policies: [text]}
-audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
-audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], count: count}
+audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], count: count}
 audit.read | kul | ok | a | {event_id: aud_, proof?: true}
 audit.read | kul | ok | o | {event_id: aud_, proof?: true}
 audit.read audit.receipt | kul | not_found | o | {event_id~: text}
@@ -124,13 +124,13 @@ audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudeve
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, event_count: count, first: edge or null, last: edge or null, tree_root: hash, restores: count, vocabulary: some, pruned_before?: some}
 audit.export | kulc | ok | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
 audit.export | kulc | ok | o | {scope: "workspace", format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, received: count}
-audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
-audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | ok | n | {format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"]}
+audit.export | kulc | ok | o | {scope: "workspace", format: "csv" or "cloudevents" or "ocsf", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"]}
 audit.export | kulc | not_found | n | {format: "json" or "ndjson" or "csv" or "cloudevents" or "ocsf"}
-audit.stream | kul | ok | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
-audit.stream | kul | ok | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after?: aud_}
-audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
-audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.stream | kul | ok | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | ok | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after?: aud_}
+audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after: aud_}
+audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after: aud_}
 audit.activity | kul | ok | n | {interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", settings_digest: hash}
@@ -142,10 +142,10 @@ audit.prune | c | ok | o | {before_seq: count, before_time: time, events: count,
 agent.list | kul | ok | o | {prefix~: text, contains?~: text, count: count}
 agent.read | kul | ok | a | {}
 agent.suspend | kulc | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
-agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
-dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
-dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text}
+agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
+dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, owner: usr_ or null, signing_key: hash, vocabulary: some, workspace_id: ws_}
 log.vocabulary | s | ok | o | {vocabulary: some}
 seal.rotate_key | c | ok | o | {origin: text, signing_key: hash}
@@ -160,10 +160,9 @@ member.invite | uc | ok | w | {invitation_id: inv_, link_digest: hash, role: "ow
 member.uninvite | uc | ok | w | {invitation_id: inv_}
 member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", invitation_id: inv_}
 member.join | u | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer: text}
-member.join | c | ok | i | {account_id: usr_, role: "auditor"}
+member.join member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
 member.change | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text, role_before: "owner" or "member" or "auditor"}
 member.remove | uc | ok | w | {account_id: usr_, role: "owner" or "member" or "auditor", issuer?: text}
-member.remove | c | ok | i | {account_id: usr_, role: "auditor"}
 account.create | u | ok | i | {account_id: usr_, account_digest: hash, link_id: inv_ or null, invitation_id?: inv_, identity_id?: idn_, identity_digest?: hash, issuer?: text, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
 account.sign_in | u | ok | i | {account_id: usr_, session_id: ses_, session_digest: hash, expires_at: time, second_factor: "totp" or "recovery_code" or "passkey" or null, account_digest?: hash, passkey_id?: pky_, credential_digest?: hash, issuer?: text, identity_id?: idn_, multi_factor?: flag, known_device: flag, sessions_ended?: [ses_], address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
 account.sign_in | s | denied | i | {attempts: some, account_id: usr_ or null, accounts?: [usr_], unknown_account: count, reasons: {*: some}, since?: time, until?: time, address: text or null, address_kind: "loopback" or "private" or "public" or "many" or "unknown"}
@@ -334,6 +333,7 @@ PATTERNS = {
     "agent": "[A-Za-z0-9._:@~-]{1,128}",
     "time": FORMS["timestamp"],
     "trace": "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    "session": "[!-~]{1,128}",
     "v1": "v[1-9][0-9]{0,15}",
     "p1": "p[1-9][0-9]{0,15}",
 }
@@ -341,6 +341,7 @@ NAMED = {
     "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
     "edge": "{seq: count, agent_seq: count, hash: hash}",
     "workload": "{issuer: text, subject: text}",
+    "parties": "[{iss: text or null, sub: text}]",
     "authorised": '{session_id: ses_, second_factor: "totp" or "recovery_code" or "passkey" or null, second_factor_at: time or null}',
 }
 
@@ -402,7 +403,14 @@ def simple(name):
         "false": lambda value: value is False,
         "null": lambda value: value is None,
         "object": lambda value: isinstance(value, dict),
+        "positions": are_positions,
     }[name]
+
+
+def are_positions(value):
+    """At most 1,000 positions in the log, each once, ascending."""
+    good = isinstance(value, list) and len(value) <= 1_000 and all(map(is_count, value))
+    return good and all(before < one for before, one in zip(value, value[1:]))
 
 
 def members_problem(value, members):
@@ -452,11 +460,15 @@ def check_form(event, said, installation):
     require(None in problems, "details_invalid", f"{where}: the details have not the form of this operation and result", event["seq"])
 
 
+STATED = {"client": "text", "trace": "trace", "session": "session"}  # what a request states of itself
+
+
 def shared_members(event, kind, chain, said):
     """The members that details of every operation have where they apply."""
-    shared = {"client": ("?", simple("text")), "trace": ("?", simple("trace"))} if kind in "kul" else {}
+    shared = {name: ("?", simple(form)) for name, form in STATED.items()} if kind in "kul" else {}
     if kind == "l":
         shared["workload"] = ("", simple("workload"))
+        shared["on_behalf_of"] = ("?", lambda value: simple("parties")(value) and 2 <= len(value) <= 6)
     if kind == "u":
         shared["authorised_by"] = ("?", simple("authorised"))
     if event["agent_id"] is None and chain == "n":
@@ -473,6 +485,14 @@ def depends_on_policies(event, said):
 def version_number(version):
     """The number of a version such as v3 or p3; 0 for none."""
     return int(version[1:]) if isinstance(version, str) else 0
+
+
+def fits_together(said, seq):
+    """Whether what a read states that it returned can be so: not both forms, nothing from after it, no state that is not earlier."""
+    listed, count, root, read = (said.get(name) for name in ("returned", "returned_count", "returned_root", "read_seq"))
+    good = (count is None) == (root is None) and (listed is None or count is None) and (count is None or count > 1_000)
+    good = good and (not listed or listed[-1] < seq)
+    return good and (read is None or (bool(listed) or count is not None) and read < seq - 1)
 
 
 class Premises:
@@ -498,6 +518,7 @@ class Premises:
                 policies = self.policies if depends_on_policies(event, said) else 0
                 self.need(policies in (None, stated), seq, "policies_version is not the version in force")
                 self.policies = stated if depends_on_policies(event, said) else self.policies
+            self.need(fits_together(said, seq), seq, "what the operation returned cannot be so")
             if agent is not None or operation.startswith("policies."):
                 self.need(self.fits_versions(operation, event["result"], said, version, seq), seq, "there is no such version or position")
         if event["result"] == "ok":
@@ -1592,7 +1613,7 @@ def is_edge(value):
     )
 
 
-EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "client", "trace", "workload", "authorised_by", "policies_version"}
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", *STATED, "workload", "on_behalf_of", "authorised_by", "policies_version"}
 
 
 def read_bound(header, form):
@@ -1606,7 +1627,8 @@ def read_bound(header, form):
     require(set(said) <= needed | more, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
-    good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
+    good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in STATED)
+    good &= simple("parties")(said.get("on_behalf_of", []))
     workload = said.get("workload", {"issuer": "", "subject": ""})
     good &= has(workload, "issuer", "subject") and all(isinstance(value, str) for value in workload.values())
     session = said.get("authorised_by", {"session_id": "", "second_factor": None, "second_factor_at": None})
@@ -2545,6 +2567,7 @@ class Effect:
     def __init__(self, event, kind, said):
         self.seq, self.agent, self.kind, self.said = event["seq"], event["agent_id"], kind, said
         self.sought, self.found = None, False  # the key or the prefix of an operation that needs an entry, and whether there was one
+        self.recall = None  # what a read lists as returned: its details
         self.version, self.timestamp = event["config_version"], event["timestamp"]
 
     @functools.cached_property
@@ -2561,6 +2584,10 @@ def effect_of(event, details):
     effect = Effect(event, kind, said if said is not None and kind and states(kind, said) else None)
     if seeks and said is not None and "undone" not in said:
         effect.sought, effect.found = said, event["result"] == "ok"
+    if details is not None and '"returned":[' in details:
+        shown = load_json(details)
+        of = {"agent_id": event["agent_id"], "operation": event["operation"]}
+        effect.recall = {**of, **shown} if event["operation"] == "dashboard.view" else {**shown, **of}
     return effect
 
 
@@ -2619,6 +2646,7 @@ class Agent:
         self.ending = False  # whether any entry ended or ends by itself, as far as the log is read
         self.retention = {}  # days by config version
         self.open = False  # whether it is not known which entries there are
+        self.blanks, self.keys = set(), {}  # the positions of writes without details; the keys of the others
         self.blank_writes, self.restored = 0, 0  # writes without details, entries that restores brought back
         self.swept_cutoff, self.swept_until = -1, -1  # what sweeps so far may have removed, by age and by its own end
 
@@ -3251,6 +3279,22 @@ def check_entry_set(log, history, agent, left, newest):
     require(stored == left, "content_changed", "the stored entries of an agent are, as a whole, not those that the log leaves")
 
 
+def require_there(effect, agent, lives, start):
+    """The versions that a read lists as returned were there in the state that was read. Of what an erasure or a pruning took, nobody knows."""
+    said, lives, known = effect.recall, lives.get(effect.recall["agent_id"], {}), agent is not None
+    checkpoints = [agent.existing.get(said[name]) for name in ("checkpoint_id", "to") if known and name in said]
+    other = [] if len(checkpoints) == 2 or said["operation"] == "checkpoint.read" else [said.get("read_seq", effect.seq - 1)]
+    moments = [at for at in [*checkpoints, *other] if at is not None]
+    for written in said["returned"]:
+        kept = lambda at, end: end is None or at < end or (said["operation"] == "data.versions" and end >= agent.begun)
+        there = any(begin <= at and kept(at, end) for begin, end in lives.get(written, ()) for at in moments)
+        unknown = agent.open if written in lives else written <= start or (known and written in agent.blanks)
+        words = "the operation states that it returned a version that was not there then"
+        require(there or unknown, "operation_impossible", f"seq {effect.seq}: {words}", effect.seq)
+        one = said.get("key") and lives.get(written) and agent.keys.get(written)
+        require(not one or one == said["key"], "operation_impossible", f"seq {effect.seq}: {words}", effect.seq)
+
+
 def version_name(agent, key, written, begin, created, end):
     """A version's whole life. Where its key began is left out when the log does not tell."""
     known = begin < agent.first_sweep and (not agent.unknown or begin < agent.unknown[0])
@@ -3278,18 +3322,26 @@ def replay(log, history, agents):
     position at which the newest version of each key begins.
     """
     states, left = {}, {}
+    lives = {}  # by agent and the position of the write: when each version was there
     start = log.kept.seq if log.kept else -1
-    begin_with_kept(log, history, agents, states, left)
-    for effect in (effect for effect in history.values() if effect.kind or effect.sought):
+    begin_with_kept(log, history, agents, states, left, lives)
+    for effect in (effect for effect in history.values() if effect.kind or effect.sought or effect.recall):
         if effect.seq <= start:
             continue
+        # What was there before a pruning is known only as far as it was kept.
+        if effect.recall and effect.recall.get("read_seq", start + 1) > start:
+            require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
+        if not (effect.kind or effect.sought):
+            continue
         agent = agents[effect.agent]
+        living = lives.setdefault(effect.agent, {})
         present, past = states.setdefault(effect.agent, ({}, {}))
         said, seq = effect.said, effect.seq
         agent.require_possible(effect, present)
 
         def end(key, keeps, gone=False):
             written, begin, created, time, expires = present.pop(key)
+            living[written][-1][1] = seq
             seen = agent.seen(agent.existing.values(), begin, seq)
             agent.versions -= not (keeps or seen or gone)  # of one that is gone, a sweep may have removed the row before
             stored = (keeps or seen) and (seq >= agent.begins or agent.seen(agent.positions, begin, seq))
@@ -3309,6 +3361,7 @@ def replay(log, history, agents):
                     created = present[key][2]
                 end(key, fresh and agent.keeps(effect), not fresh)
             present[key] = (seq, seq, created, effect.time, expires)
+            living[seq], agent.keys[seq] = [[seq, None]], key
         elif effect.kind == "end" and said is not None:
             if said["key"] in present:
                 end(said["key"], agent.keeps(effect))
@@ -3319,12 +3372,13 @@ def replay(log, history, agents):
                 end(key, agent.keeps(effect))
         else:
             agent.blank_writes += effect.kind == "put"
+            agent.blanks |= {seq} if effect.kind == "put" else set()
             agent.open |= effect.kind == "end_prefix"
             position = agent.take(effect)
             if position is None:
                 present.clear()
             elif position is not False:
-                restore(agent, present, past, end, position, effect)
+                restore(agent, present, past, end, position, effect, living)
     for name, (present, _) in states.items():
         agent = agents[name]
         for key, (written, begin, created, time, expires) in present.items():
@@ -3341,7 +3395,7 @@ def replay(log, history, agents):
     return found, newest
 
 
-def begin_with_kept(log, history, agents, states, left):
+def begin_with_kept(log, history, agents, states, left, lives):
     """Begins with the versions and checkpoints that the pruning kept."""
     rows = log.kept.rows if log.kept else []
     blanks = set()
@@ -3350,6 +3404,9 @@ def begin_with_kept(log, history, agents, states, left):
         agent = agents[effect.agent]
         agent.ending |= effect.kind == "put" and "expires_at" in (effect.said or {})
         present, past = states.setdefault(effect.agent, ({}, {}))
+        if created is not None and effect.said is not None:
+            lives.setdefault(effect.agent, {}).setdefault(seq, []).append([begin, end])
+            agent.keys[seq] = effect.said["key"]
         if created is None:
             restored = effect.kind == "restore"
             agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
@@ -3374,7 +3431,7 @@ def begin_with_kept(log, history, agents, states, left):
     require(not blanks, "details_missing", named, min(blanks, default=None))
 
 
-def restore(agent, present, past, end, position, effect):
+def restore(agent, present, past, end, position, effect, living):
     """Brings back the entries of a position. An entry that the position saw, or that is the same, stays."""
     for key in [*present, *(key for key in past if key not in present)]:
         now = present.get(key)
@@ -3389,6 +3446,7 @@ def restore(agent, present, past, end, position, effect):
             agent.versions += 1
             written, _, created, time, _, expires = wanted
             present[key] = (written, effect.seq, created, time, expires)
+            living[written].append([effect.seq, None])
 
 
 def pruned_before(db):

@@ -27,6 +27,10 @@ export const HEADERS = {
     example: 1,
   },
   "WWW-Authenticate": text("What authenticates a request here.", 'ApiKey realm="governd"'),
+  "Mcp-Session-Id": text(
+    "Of `initialize`: a name for the session. Nothing is kept of it.",
+    "0c6a2f5e012345670c6a2f5e01234567",
+  ),
   ETag: text("The version in quotes.", '"v3"'),
   Location: text("Where the browser goes.", "/"),
   "Content-Disposition": text("The name of the file.", 'attachment; filename="audit-support-bot-2026-01-31.json"'),

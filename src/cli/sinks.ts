@@ -40,6 +40,7 @@ export interface SinkOptions {
   operation?: string[];
   result?: string[];
   agent?: string[];
+  session?: string[];
   details?: "on" | "off";
   enabled?: "on" | "off";
   caFile?: string;
@@ -172,8 +173,8 @@ function membersOf(options: SinkOptions, filter: JsonObject): JsonObject {
   ] as const) {
     if (path !== undefined) members[member] = readFileSync(path, "utf8").trim();
   }
-  const { operation: operations, result: results, agent: agents } = options;
-  const lists = Object.entries({ operations, results, agents }).filter(([, words]) => words !== undefined);
+  const { operation: operations, result: results, agent: agents, session: sessions } = options;
+  const lists = Object.entries({ operations, results, agents, sessions }).filter(([, words]) => words !== undefined);
   if (lists.length > 0) members.filter = { ...filter, ...Object.fromEntries(lists) } as JsonObject;
   if (without.includes("filter")) members.filter = {};
   if (without.includes("ca")) members.ca = null;

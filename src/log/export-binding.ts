@@ -30,6 +30,8 @@ const BoundSchema = only({
   pruned_before: Type.Optional(Count),
   client: Type.Optional(Type.String()),
   trace: Type.Optional(Type.String()),
+  session: Type.Optional(Type.String()),
+  on_behalf_of: Type.Optional(Type.Array(only({ iss: orNull(Type.String()), sub: Type.String() }))),
   workload: Type.Optional(only({ issuer: Type.String(), subject: Type.String() })),
   authorised_by: Type.Optional(
     only({

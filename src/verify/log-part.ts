@@ -52,7 +52,7 @@ export class KeyEvents {
     return this.#keys.length;
   }
 
-  add({ act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs }: KeyEvent): void {
+  add({ act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs, returned }: KeyEvent): void {
     const own = this.#kindsOf.getOrInsertComputed(agent_id, () => []);
     let kind = own.findLast((number) => {
       const known = this.#kinds[number];
@@ -62,7 +62,7 @@ export class KeyEvents {
       kind = this.#kinds.push({ act, agent_id, config_version }) - 1;
       own.push(kind);
     }
-    this.#numbers.set([seq, timeMs, expiresAtMs ?? -1, kind], NUMBERS * this.count);
+    this.#numbers.set([seq, timeMs, expiresAtMs ?? -1, kind, returned ?? -1], NUMBERS * this.count);
     this.#keys.push(key);
     this.#digests.push(digest);
   }
@@ -81,13 +81,18 @@ export class KeyEvents {
       ] as KeyEvents["columns"]["kinds"][number];
       const [key, digest] = [keys[index] as string, digests[index] as string];
       const expiresAtMs = expiresMs < 0 ? null : expiresMs;
-      yield { act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs };
+      const shown = numbers[at + 4] as number;
+      const returned = shown < 0 ? null : shown;
+      yield { act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs, returned };
     }
   }
 }
 
-/** The numbers of an event: its position, its time and that of the end of its entry (-1: none), and its kind. */
-const NUMBERS = 4;
+/**
+ * The numbers of an event: its position, its time and that of the end of its entry (-1: none), its kind, and the version
+ * that it returned (-1: none).
+ */
+const NUMBERS = 5;
 
 /** Verifies a part. Returns null when it is not valid, or when only the whole log can decide. */
 export async function verifyLogPart(reader: Reader, range: LogRange): Promise<LogPart | null> {
@@ -101,7 +106,7 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
     seals: { trusted: [], offered: [] },
     marks,
     onEvent: (event, details) => {
-      if (!isNoted(event)) return;
+      if (!isNoted(event, details)) return;
       const ofKey = keyEventOf(event, details);
       if (ofKey !== null) ofKeys.add(ofKey);
       else events.push({ after: ofKeys.count, event, details });

@@ -75,8 +75,11 @@ export interface WorkspaceCheck extends StoredCheck {
 }
 
 /** Whether stored rows depend on an event, or whether they must have been as the event says. */
-export const isNoted = (event: Pick<AuditEventBody, "operation" | "result">): boolean =>
-  mayNameSealKey(event.operation) || effectKind(event.operation, event.result) !== "none" || isAboutEntries(event);
+export const isNoted = (event: Pick<AuditEventBody, "operation" | "result">, details: JsonObject | null): boolean =>
+  mayNameSealKey(event.operation) ||
+  effectKind(event.operation, event.result) !== "none" ||
+  isAboutEntries(event) ||
+  details?.returned !== undefined;
 
 /** Returns the event that announces a greater vocabulary than this program knows; null for none. */
 async function findRaise(reader: Reader): Promise<number | null> {
@@ -105,7 +108,7 @@ export async function beginCheck(
   const taking =
     (follow: (event: AuditEventBody, details: JsonObject | null) => void) =>
     (event: AuditEventBody, details: JsonObject | null, isKnown = true): void => {
-      if (!isNoted(event)) return;
+      if (!isNoted(event, details)) return;
       keys.add(event, details);
       if (!isKnown) return;
       const kind = effectKind(event.operation, event.result);

@@ -31,6 +31,10 @@ async function look({ browser }: Person, ...paths: string[]): Promise<(string | 
   return ids;
 }
 
+/** The positions of all writes. */
+const writes = (): number[] =>
+  view.eventsAfter(-1).flatMap(({ operation }, seq) => (operation === "data.write" ? [seq] : []));
+
 const ABOUT = ["/v1/agents/bot", "/v1/config/bot", "/v1/config/bot/versions", "/v1/data/list?agent_id=bot"];
 const TRAIL = "/v1/audit?agent_id=bot";
 
@@ -54,7 +58,36 @@ test("each value that is shown has an event, which does not hold its key", async
   expect(ids[2]).not.toBe(ids[0] as string);
   const [written] = view.eventsAfter(-1).filter(({ operation }) => operation === "data.write");
   const shown = view.eventsAfter(-1).find(({ id }) => id === ids[0]);
-  expect(shown?.details).toEqual({ agent_id: "bot", operation: "data.read_full", entry: written?.id, ...inSession() });
+  expect(shown?.details).toEqual({
+    ...{ agent_id: "bot", operation: "data.read_full", entry: written?.id, returned: writes().slice(0, 1) },
+    ...inSession(),
+  });
+});
+
+test("lists and searches that show other versions have an event of their own, which names them", async () => {
+  const inWorkspace = { "x-workspace-id": owner.workspaceId };
+  const search = () => owner.browser.post("/v1/data/search", { agent_id: "bot", query: "v" }, inWorkspace);
+  const [first, again] = [await search(), await search()].map(({ headers }) => headers.get("x-audit-id"));
+  expect(again).toBe(first as string);
+  const client = daemon.client(owner.apiKey as string);
+  await client.write("bot", "b", "another v");
+  const other = (await search()).headers.get("x-audit-id");
+  expect(other).not.toBe(first as string);
+  const [list] = await look(owner, "/v1/data/list?agent_id=bot&include_values=true");
+  const { json } = await client.post("/v1/checkpoints", { agent_id: "bot" });
+  await client.write("bot", "b", "v");
+  const [checkpoint, compared] = await look(owner, `/v1/checkpoints/${json.id}`, `/v1/checkpoints/${json.id}/changes`);
+  const [secret, old, newer, newest] = writes();
+  const returned = (id: string | null | undefined) =>
+    view.eventsAfter(-1).find((event) => event.id === id)?.details?.returned;
+  expect([first, other, list, checkpoint, compared].map(returned)).toEqual([
+    [secret, old],
+    [secret, newer],
+    [secret, newer],
+    [secret, newer],
+    [newer, newest],
+  ]);
+  expect((await view.verify()).problems).toEqual([]);
 });
 
 test("another person's look is another event, and so is what is not there", async () => {

@@ -96,6 +96,44 @@ describe("a token of the issuer", () => {
     expect([config.status, config.json.code]).toEqual([403, "forbidden"]);
   });
 
+  test("says on whose behalf it acts, and the trail is filtered by it", async () => {
+    const { view, client } = one;
+    const actors = (count: number): object => ({ sub: `tool-${count}`, ...(count > 1 && { act: actors(count - 1) }) });
+    const said = async (act: unknown) => {
+      expect((await write(await issuer.token({ ...CI, act } as JWTPayload))).status).toBe(200);
+      return view.eventsAfter(-1).at(-1)?.details?.on_behalf_of;
+    };
+    const subject = { iss: issuer.url, sub: CI.sub };
+    const assistant = { iss: "https://agents.example.org", sub: "assistant" };
+    expect(await said({ ...assistant, act: { sub: "planner", act: null } })).toEqual([
+      subject,
+      assistant,
+      { iss: null, sub: "planner" },
+    ]);
+    expect(await said(actors(9))).toEqual([subject, ...[9, 8, 7, 6, 5].map((n) => ({ iss: null, sub: `tool-${n}` }))]);
+    for (const none of [undefined, null]) expect(await said(none)).toBeUndefined();
+    const found = async (sub: string) =>
+      (await client.send({ path: "/v1/audit", query: { scope: "all", on_behalf_of: sub } })).json.data.length;
+    expect([await found("planner"), await found("plan"), await found("tool-5,planner")]).toEqual([1, 0, 2]);
+    expect(await found(CI.sub as string)).toBe(2);
+    const filter = view.eventsAfter(-1).at(-1)?.details?.subjects;
+    expect(filter).toEqual([CI.sub]);
+  });
+
+  test.each([
+    ["no object", "assistant"],
+    ["a list", [{ sub: "a" }]],
+    ["without a subject", { iss: "https://agents.example.org" }],
+    ["with an empty subject", { sub: "" }],
+    ["whose issuer is no text", { sub: "a", iss: 7 }],
+    ["whose actor has no subject", { sub: "a", act: {} }],
+    ["whose last actor has no subject", [1, 2, 3, 4, 5, 6].reduce<object>((act) => ({ sub: "a", act }), {})],
+  ])("with a claim act %s is refused", async (_, act) => {
+    const { status, json, headers } = await write(await issuer.token({ ...CI, act } as JWTPayload));
+    expect([status, json.detail]).toEqual([401, "The token is refused: its claim act is missing or not right."]);
+    expect(headers.get("www-authenticate")).toContain('error="invalid_token"');
+  });
+
   test("is the first rule that fits, of the workspace that the request names", async () => {
     const admin = await issuer.token({ ...CI, sub: "repo:acme/admin" });
     // A wider rule stands before the one for this subject.
@@ -300,7 +338,7 @@ describe("MCP", () => {
 });
 
 compared("both verifiers accept the log, and an export that a workload asked for", async () => {
-  const auditor = await issuer.token(CI);
+  const auditor = await issuer.token({ ...CI, act: { sub: "assistant" } });
   const exported = await send(auditor, {
     path: "/v1/audit/export",
     body: { scope: "workspace", format: "json" },

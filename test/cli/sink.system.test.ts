@@ -74,10 +74,13 @@ test("a sink is shown, changed, tested, rotated, in words and as JSON, and never
   const changed = await sink("update", id, "--format", "ocsf", "--agent", "a", "--details", "off", "--json");
   expect(changed.json).toMatchObject({ id, format: "ocsf", filter: { agents: ["a"] }, include_details: false });
   // A list of the filter that the command does not name stays as it is.
-  const more = await sink("update", id, "--result", "blocked", "--json");
-  expect(more.json.filter).toEqual({ agents: ["a"], results: ["blocked"] });
+  const more = await sink("update", id, "--result", "blocked", "--session", "chat/42", "--json");
+  expect(more.json.filter).toEqual({ agents: ["a"], results: ["blocked"], sessions: ["chat/42"] });
   const shown = await sink("show", id);
-  expect([shown.code, shown.out]).toEqual([0, expect.stringContaining("agents a; results blocked, as ocsf")]);
+  expect([shown.code, shown.out]).toEqual([
+    0,
+    expect.stringContaining("agents a; results blocked; sessions chat/42, as ocsf"),
+  ]);
   const none = await sink("update", id, "--without", "filter", "--without", "token", "--json");
   expect(none.json.filter).toEqual({});
   expect((await sink("update", id, "--format", "ocsf")).out).toContain("It is so already.");

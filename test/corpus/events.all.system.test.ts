@@ -136,6 +136,8 @@ function* forged({ event, ofInstallation }: Made, form: DetailsForm): Generator<
   }
   yield ["with an unknown member", said({ unknown: 1 })];
   yield ["with a workload's identity", said({ workload: { issuer: "i", subject: "s" } })];
+  yield ["with a session that has a space", said({ session: "a b" })];
+  yield ["on nobody's behalf", said({ on_behalf_of: [{ iss: null, sub: "a" }] })];
   yield ["with policies that there are not", said({ policies_version: "p1" })];
   if (event.agent !== null) yield ["with a config that there is not", as({ configVersion: "v9" })];
   for (const [kind, other] of Object.entries(ACTORS)) {

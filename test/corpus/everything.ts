@@ -25,6 +25,7 @@ import { streamExport } from "../../src/ops/audit/export.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
 import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
+import type { Reader } from "../../src/store/transaction.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
 import { idAt } from "../support/event-rows.ts";
@@ -132,7 +133,8 @@ class Life {
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
-    const parts = { ...context, site: this.site, queryEmbedder: null };
+    const apart = <T>(read: (reader: Reader) => Promise<T>) => read(this.connection);
+    const parts = { ...context, site: this.site, apart, queryEmbedder: null };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
   }
 

@@ -8,7 +8,8 @@ const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {},
 };
-const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const TRACE = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
 let server: TestServer;
 beforeAll(async () => {
@@ -260,7 +261,15 @@ describe("older versions", () => {
   test("a call names no client, but its trace", async () => {
     await server.send(older("tools/call", { ...READ, _meta: { traceparent: TRACE } }));
     expect(server.workspace.asked).toMatchObject([{ name: "data.read", input: { agentId: "a", key: "k" } }]);
-    expect(server.workspace.asked[0]?.via).toEqual({ trace: TRACE });
+    expect(server.workspace.asked[0]?.via).toEqual({ trace: TRACE, session: TRACE_ID });
+  });
+
+  test("initialize names a session, each time another one", async () => {
+    const named = async () => (await server.send(older("initialize"))).headers.get("mcp-session-id");
+    const [one, two] = [await named(), await named()];
+    expect(one).toMatch(/^[0-9a-f]{32}$/);
+    expect(two).not.toBe(one);
+    expect((await server.send(older("ping"))).headers.get("mcp-session-id")).toBeNull();
   });
 });
 
@@ -288,7 +297,48 @@ describe("2026-07-28", () => {
     const name = `=?base64?${Buffer.from("memory_read").toString("base64")}?=`;
     const { json } = await server.send(stateless("tools/call", READ, { "mcp-name": name, traceparent: TRACE }, meta));
     expect(json.result.structuredContent).toEqual({ ok: true });
-    expect(server.workspace.asked[0]?.via).toEqual({ client: `a ${"ä😀".repeat(31)}`, trace: TRACE });
+    expect(server.workspace.asked[0]?.via).toEqual({
+      client: `a ${"ä😀".repeat(31)}`,
+      trace: TRACE,
+      session: TRACE_ID,
+    });
+  });
+});
+
+describe("the session of a call", () => {
+  const IN_META = { "io.governd/session": "in-meta" };
+  const HEADERS = { "mcp-session-id": "of-mcp", "governd-session": "of-all", traceparent: TRACE };
+
+  test.each([
+    [
+      "older",
+      (meta: object, headers: Record<string, string>) => older("tools/call", { ...READ, _meta: meta }, headers),
+    ],
+    [
+      "2026-07-28",
+      (meta: object, headers: Record<string, string>) => stateless("tools/call", READ, headers, { ...META, ...meta }),
+    ],
+  ])("%s: the nearest name counts", async (_, call) => {
+    const { "mcp-session-id": __, ...general } = HEADERS;
+    for (const sent of [call(IN_META, HEADERS), call({}, HEADERS), call({}, general), call({}, { traceparent: TRACE })])
+      await server.send(sent);
+    const sessions = server.workspace.asked.map(({ via }) => via?.session);
+    expect(sessions).toEqual(["in-meta", "of-mcp", "of-all", TRACE_ID]);
+  });
+
+  test("of another form is refused", async () => {
+    for (const session of ["", "a b", "ä", 7, {}, "x".repeat(129)]) {
+      const { status, json } = await server.send(
+        older("tools/call", { ...READ, _meta: { "io.governd/session": session } }),
+      );
+      expect([status, json.error.code]).toEqual([400, -32602]);
+      expect(json.error.message).toContain("io.governd/session");
+    }
+    for (const header of ["mcp-session-id", "governd-session"]) {
+      const { status, json } = await server.send(older("tools/call", READ, { [header]: "a b" }));
+      expect([status, json.code, json.param.toLowerCase()]).toEqual([400, "invalid_request", header]);
+    }
+    expect(server.workspace.asked).toEqual([]);
   });
 });
 

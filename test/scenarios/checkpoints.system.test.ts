@@ -17,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const EMAIL = "jane.roe@acme.io";
+const SEQ = expect.any(Number);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const KEY = expect.stringMatching(/^key_[0-9a-z]{26}$/);
 const CHECKPOINT = expect.stringMatching(/^cp_[0-9a-z]{26}$/);
@@ -151,7 +152,7 @@ describe("reading", () => {
         request: one(),
         status: 200,
         appends: ["agent checkpoint.read ok"],
-        details: ({ made }: Scene) => ({ checkpoint_id: made }),
+        details: ({ made }: Scene) => ({ checkpoint_id: made, returned: [SEQ, SEQ, SEQ] }),
         check: ({ agent, made }, { json }) => {
           const times = { created_at: TIME, updated_at: TIME };
           expect(structuredClone(json)).toEqual({
@@ -219,7 +220,7 @@ describe("reading", () => {
         request: ({ made }) => ({ path: `/v1/checkpoints/${made}/changes` }),
         status: 200,
         appends: ["agent checkpoint.compare ok"],
-        details: ({ made }: Scene) => ({ checkpoint_id: made, count: 3 }),
+        details: ({ made }: Scene) => ({ checkpoint_id: made, count: 3, returned: [SEQ, SEQ, SEQ, SEQ] }),
         check: async ({ client, made, agent }, { json }) => {
           const counts = { added: 1, changed: 1, removed: 1, unchanged: 2 };
           expect(json).toMatchObject({

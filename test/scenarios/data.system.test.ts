@@ -17,6 +17,7 @@ const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const KEY = expect.stringMatching(/^key_[0-9a-z]{26}$/);
 const AUDIT_ID = expect.stringMatching(/^aud_[0-9a-z]{26}$/);
+const SEQ = expect.any(Number);
 const DIGEST = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 const write =
@@ -287,7 +288,7 @@ describe("reading", () => {
         request: read("/v1/data/read", { key: "k" }),
         status: 200,
         appends: ["agent data.read ok"],
-        details: { key: "k" },
+        details: { key: "k", returned: [SEQ] },
         check: ({ agent }, { json }) => expect(json).toEqual({ agent_id: agent, key: "k", value: "value of k" }),
       },
       {
@@ -301,7 +302,7 @@ describe("reading", () => {
         request: read("/v1/data/read-full", { key: "k" }),
         status: 200,
         appends: ["agent data.read_full ok"],
-        details: { key: "k" },
+        details: { key: "k", returned: [SEQ] },
         check: ({ agent, made }, { json }) => {
           expect(Date.parse(json.expires_at) - Date.parse(json.updated_at)).toBe(3 * 86_400_000);
           expect(structuredClone(json)).toEqual({
@@ -354,7 +355,7 @@ describe("reading", () => {
         request: read("/v1/data/list", { prefix: "a/", include_values: true }),
         status: 200,
         appends: ["agent data.list ok"],
-        details: { prefix: "a/", count: 2 },
+        details: { prefix: "a/", count: 2, returned: [SEQ, SEQ] },
         body: { data: [{ key: "a/1", value: "value of a/1" }, { key: "a/2" }] },
       },
       {

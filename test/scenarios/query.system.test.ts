@@ -90,7 +90,12 @@ describe("queries", () => {
         }),
         status: 200,
         appends: ["agent data.query ok"],
-        details: { prefix: "", filter: [["step", "$exists"]], count: 4 },
+        details: {
+          prefix: "",
+          filter: [["step", "$exists"]],
+          count: 4,
+          returned: Array.from({ length: 4 }, () => expect.any(Number)),
+        },
         check: async ({ client, agent }, { json }) => {
           const { json: listed } = await client.post("/v1/data/query", {
             agent_id: agent,

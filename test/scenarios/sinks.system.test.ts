@@ -127,7 +127,13 @@ scenarios(
       request: (scene) => ({ method: "POST", path: at(scene, "/rotate"), headers: { traceparent: TRACEPARENT } }),
       status: 200,
       appends: ["- sink.rotate ok"],
-      details: ({ made }) => ({ sink_id: made.id, old_keys_until: TIME, settings_digest: HASH, trace: TRACEPARENT }),
+      details: ({ made }) => ({
+        sink_id: made.id,
+        old_keys_until: TIME,
+        settings_digest: HASH,
+        trace: TRACEPARENT,
+        session: TRACEPARENT.split("-")[1],
+      }),
       check: ({ made }, { json }) => expect(json.secret).not.toBe(made.secret),
     },
     {

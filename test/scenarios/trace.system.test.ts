@@ -29,7 +29,11 @@ const reading = (name: string, sent: string, recorded: string | null): Scenario 
   request: read(sent),
   status: 200,
   appends: ["agent data.read ok"],
-  details: { key: "k", ...(recorded === null ? {} : { trace: recorded }) },
+  details: {
+    key: "k",
+    returned: [expect.any(Number)],
+    ...(recorded === null ? {} : { trace: recorded, session: TRACE_ID }),
+  },
 });
 
 scenarios(
@@ -52,7 +56,7 @@ scenarios(
       status: 404,
       code: "entry_not_found",
       appends: ["- data.read not_found"],
-      details: ({ agent }) => ({ agent_id: agent, key: "k", trace: TRACE }),
+      details: ({ agent }) => ({ agent_id: agent, key: "k", trace: TRACE, session: TRACE_ID }),
     },
   ],
 );

@@ -77,13 +77,17 @@ test("a filter leaves events out, and details are sent when they are asked for",
   await using receiver = await TestReceiver.start();
   await using daemon = await TestDaemon.start({ flags: ALLOW });
   const { client, view } = await daemon.workspace();
-  const filter = { operations: ["data.write"], results: ["allowed"], agents: ["a"] };
+  const filter = { operations: ["data.write"], results: ["allowed"], agents: ["a"], sessions: ["one", "two"] };
   await client.post("/v1/sinks", sinkOf(receiver, { filter, include_details: true }));
   await client.write("b", "k", "v");
   await client.get("/v1/data/read", { agent_id: "a", key: "k" });
   await client.write("a", "k", "v");
+  for (const session of ["one", "three"]) {
+    const body = { agent_id: "a", key: session, value: "v" };
+    await client.send({ path: "/v1/data/write", body, headers: { "Governd-Session": session } });
+  }
   await eventually("all is looked at", () => receiver.position === view.head);
-  expect(receiver.events).toMatchObject([{ operation: "data.write", agent_id: "a", details: { key: "k" } }]);
+  expect(receiver.events).toMatchObject([{ operation: "data.write", agent_id: "a", details: { session: "one" } }]);
 });
 
 test.each(["cloudevents", "ocsf"])("events in the form %s hold no details either", async (format) => {

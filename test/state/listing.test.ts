@@ -11,6 +11,7 @@ import { NO_SITE } from "../../src/core/writer/site.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
+import type { Reader } from "../../src/store/transaction.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -131,7 +132,8 @@ async function pageOf<N extends "data.list" | "data.query">(
   const { workspaceId } = writer;
   const nowMs = Date.UTC(2026, 0, 2);
   const indexes = new SearchIndexes(0);
-  const context = { workspaceId, principal, nowMs, indexes, site: NO_SITE, openControl: null, queryEmbedder: null };
+  const apart = <T>(read: (reader: Reader) => Promise<T>) => read(connection);
+  const context = { workspaceId, principal, nowMs, indexes, site: NO_SITE, apart, queryEmbedder: null };
   const found = (await lookOf(name)(connection, context, input)) as JsonValue;
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);

@@ -6,6 +6,7 @@ import { parseEvent } from "../../src/log/event.ts";
 import { saltedDigest, sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
+import { recallOf } from "../../src/log/recall.ts";
 import { makeReceipt } from "../../src/log/receipt.ts";
 import { exportOf, type Wanted, written } from "../log/exported.ts";
 import { type SampleEvent, type SampleLog, sampleLog } from "../log/sample.ts";
@@ -40,6 +41,7 @@ export async function vectors(): Promise<Record<string, string>> {
     }),
     "digests.json": pretty(digests()),
     "kept.json": pretty(kept()),
+    "recall.json": pretty(recalls()),
     "export.json": await exported("json", log),
     "export.ndjson": await exported("ndjson", log),
     ...(await sealedVectors()),
@@ -78,6 +80,20 @@ async function sealedVectors(): Promise<Record<string, string>> {
     "sealed-window.json": await exported("json", log, window),
     "sealed-agent.json": await exported("json", log, { agent: "beta" }),
   };
+}
+
+/** What the events of reads state that returned versions at these positions: the first, and then one every `step`. */
+function recalls() {
+  const positions = [
+    { first: 7, step: 1, count: 1 },
+    { first: 0, step: 3, count: 12 },
+    { first: 1, step: 1, count: 1_001 },
+    { first: 2 ** 32, step: 2 ** 20, count: 1_500 },
+  ];
+  return positions.map((of) => ({
+    ...of,
+    details: recallOf(Array.from({ length: of.count }, (_, at) => of.first + at * of.step)),
+  }));
 }
 
 function rangeOf(leaves: readonly Uint8Array[], start: number, end: number): CompactRange {

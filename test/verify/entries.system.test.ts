@@ -1,6 +1,7 @@
 /** What operations say of the entries that they found: honest logs hold, and others are found, by both programs. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import type { JsonObject } from "../../src/json.ts";
 import { saltedDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
@@ -57,8 +58,45 @@ beforeAll(async () => {
   await perform("data.read", { agentId: "b", key: "grows old" });
   await driver.write("b", "stays", "v");
   at.foundAlone = await perform("data.read", { agentId: "b", key: "stays" });
+  await recalled(driver, last);
   driver.close();
 });
+
+/** The positions of writes, and of reads that name what they returned. */
+const seq = { first: 0, second: 0, deleted: 0, restored: 0, swept: 0, blank: 0, others: 0 };
+const read = { one: 0, some: 0, checkpoint: 0 };
+let checkpoint = "";
+
+/** An agent whose versions were overwritten, deleted, brought back, swept and erased before it reads. */
+async function recalled(driver: Driver, last: () => number): Promise<void> {
+  const agentId = "r";
+  const write = async (key: string, agent = agentId) => {
+    await driver.write(agent, key, `value of ${key}`);
+    return last();
+  };
+  const expiry = { afterMs: HOUR_MS };
+  await driver.perform("data.write", { agentId, key: "ends", value: "v", metadata: {}, expiry });
+  seq.swept = last();
+  seq.first = await write("k");
+  seq.restored = await write("back/1");
+  seq.deleted = await write("gone");
+  seq.blank = await write("erased");
+  seq.others = await write("k", "a");
+  checkpoint = (await driver.perform("checkpoint.create", { agentId, label: null, metadata: {} })).id as string;
+  seq.second = await write("k");
+  await driver.perform("data.delete_prefix", { agentId, prefix: "back/" });
+  await driver.perform("data.delete", { agentId, key: "gone" });
+  await driver.perform("checkpoint.restore", { checkpointId: checkpoint, restoreConfig: false, restoreData: true });
+  seq.second = await write("k");
+  await driver.perform("data.delete", { agentId, key: "gone" });
+  driver.passDays(1);
+  await driver.sweep();
+  await driver.perform("data.erase", { agentId, key: "erased" });
+  for (const name of ["one", "some", "checkpoint"] as const) {
+    await driver.perform("data.read", { agentId, key: "k" });
+    read[name] = last();
+  }
+}
 
 /** Returns what both programs find when an event is another one, and all that follows fits it. */
 async function said(seq: number, changed: JsonObject, details: JsonObject | null) {
@@ -103,19 +141,19 @@ test.each<Case>([
   ["a read of what was not there", () => at.missed, { result: "ok" }, null],
   ["a whole read of what was not there", () => at.missed, { operation: "data.read_full", result: "ok" }, null],
   ["a deletion of what was not there", () => at.missed, { operation: "data.delete", result: "ok" }, null],
-  ["a read that found nothing where there was something", () => at.found, { result: "not_found" }, null],
+  ["a read that found nothing where there was something", () => at.found, { result: "not_found" }, { key: "m" }],
   [
     "a deletion that found nothing where there was something",
     () => at.found,
     { operation: "data.delete", result: "not_found" },
-    null,
+    { key: "m" },
   ],
   ["a read of what had been past its retention", () => at.foundOld, { result: "ok" }, null],
   [
     "a read that found nothing after a sweep, which cannot have removed it",
     () => at.foundAlone,
     { result: "not_found" },
-    null,
+    { key: "stays" },
   ],
   ["a deletion by prefix of more than there was", () => at.endedPrefix, {}, { prefix: "k/", count: 3 }],
   ["a deletion by prefix of fewer than there were", () => at.endedPrefix, {}, { prefix: "k/", count: 1 }],
@@ -130,6 +168,108 @@ test.each<Case>([
   expect(await said(seq(), changed, details)).toEqual(impossible(seq()));
 });
 
+const LIST = { operation: "data.list" };
+const SEARCH = { operation: "data.search" };
+const LOOK = { operation: "checkpoint.read" };
+const COMPARISON = { operation: "checkpoint.compare" };
+const searched = (more: JsonObject) => ({ prefix: "", limit: 10, count: 1, ...more });
+const looked = (more: JsonObject) => ({ checkpoint_id: checkpoint, ...more });
+
+type Recalled = [what: string, seq: () => number, changed: JsonObject, details: () => JsonObject];
+
+test.each<Recalled>([
+  ["a read of a version that was overwritten", () => read.one, {}, () => ({ key: "k", returned: [seq.first] })],
+  ["a read of another key's version", () => read.one, {}, () => ({ key: "k", returned: [seq.restored] })],
+  [
+    "a whole read of an older version",
+    () => read.one,
+    { operation: "data.read_full" },
+    () => ({ key: "k", returned: [seq.first] }),
+  ],
+  ["a read, without its key,", () => read.one, {}, () => ({ redacted: true, returned: [seq.first] })],
+  ["a search with what was deleted", () => read.some, SEARCH, () => searched({ returned: [seq.deleted] })],
+  ["a search with another agent's version", () => read.some, SEARCH, () => searched({ returned: [seq.others] })],
+  ["a search with what is no write", () => read.some, SEARCH, () => searched({ returned: [read.one] })],
+  ["a search with what came later", () => read.some, SEARCH, () => searched({ returned: [read.checkpoint] })],
+  [
+    "one wrong version among others",
+    () => read.some,
+    LIST,
+    () => ({ prefix: "", count: 2, returned: [seq.deleted, seq.second] }),
+  ],
+  [
+    "a search of an earlier state, with what was written after it",
+    () => read.some,
+    SEARCH,
+    () => searched({ returned: [seq.second], read_seq: seq.second - 1 }),
+  ],
+  [
+    "a search of a later state than its event's own",
+    () => read.some,
+    SEARCH,
+    () => searched({ returned: [seq.second], read_seq: read.some }),
+  ],
+  ["a search of an earlier state with nothing", () => read.some, SEARCH, () => searched({ returned: [], read_seq: 3 })],
+  ["a look at what a checkpoint does not see", () => read.checkpoint, LOOK, () => looked({ returned: [seq.second] })],
+  [
+    "a comparison with what neither state has",
+    () => read.checkpoint,
+    COMPARISON,
+    () => looked({ count: 1, returned: [seq.others] }),
+  ],
+  [
+    "a number of versions without a root",
+    () => read.some,
+    LIST,
+    () => ({ prefix: "", count: 2, returned_count: 2_000 }),
+  ],
+  [
+    "a number of versions that would be listed",
+    () => read.some,
+    LIST,
+    () => ({ prefix: "", count: 2, returned_count: 1_000, returned_root: "0".repeat(64) }),
+  ],
+])("%s is found", async (_, at, changed, details) => {
+  expect(await said(at(), changed, details())).toEqual(impossible(at()));
+});
+
+test.each<Recalled>([
+  ["what a restore brought back", () => read.some, SEARCH, () => searched({ returned: [seq.restored, seq.second] })],
+  ["what ended by itself", () => read.some, SEARCH, () => searched({ returned: [seq.swept] })],
+  ["what was erased", () => read.some, SEARCH, () => searched({ returned: [seq.blank] })],
+  [
+    "an earlier state",
+    () => read.some,
+    SEARCH,
+    () => searched({ returned: [seq.first, seq.deleted], read_seq: seq.others }),
+  ],
+  ["a checkpoint", () => read.checkpoint, LOOK, () => looked({ returned: [seq.first, seq.deleted] })],
+  [
+    "a checkpoint beside the present",
+    () => read.checkpoint,
+    COMPARISON,
+    () => looked({ count: 1, returned: [seq.first, seq.deleted, seq.second] }),
+  ],
+  [
+    "a number and a root",
+    () => read.some,
+    LIST,
+    () => ({ prefix: "", count: 2, returned_count: 1_001, returned_root: "0".repeat(64) }),
+  ],
+])("a read of %s holds", async (_, at, changed, details) => {
+  expect(await said(at(), changed, details())).toEqual({ codes: [], seqs: [], inParts: false, second: [] });
+});
+
+test.each<[string, JsonObject]>([
+  ["twice", { returned: [4, 4] }],
+  ["descending", { returned: [5, 4] }],
+  ["that are none", { returned: [-1] }],
+  ["beyond a thousand", { returned: Array.from({ length: 1_001 }, (_, at) => at) }],
+])("positions %s are no list of them", async (_, returned) => {
+  const found = await said(read.some, LIST, { prefix: "", count: 2, ...returned });
+  expect([found.codes, found.second]).toEqual([["details_invalid"], ["details_invalid"]]);
+});
+
 const SWEEP = { operation: "data.expire", actor: "system", result: "ok" };
 
 test.each<[string, () => number, JsonObject]>([
@@ -142,11 +282,12 @@ test.each<[string, () => number, JsonObject]>([
   expect(rest).toEqual(expected);
 });
 
-test("what clients read, write and delete at once is never called impossible", async () => {
+test("what clients read, write, delete and restore at once is never called impossible", async () => {
   await using daemon = await TestDaemon.start();
-  const { client, view } = await daemon.workspace();
+  const { client, view, id } = await daemon.workspace();
   const random = new Seeded(SEED);
   const answered = new Set<string>();
+  const checkpoints: string[] = [];
   const ask = async () => {
     const agent_id = random.pick(["a", "b"]);
     const key = random.pick(["k", "k/1", "k/2", "m"]);
@@ -161,14 +302,33 @@ test("what clients read, write and delete at once is never called impossible", a
       { path: "/v1/data/read-full", query: { agent_id, key } },
       { method: "DELETE", path: "/v1/data", query: { agent_id, key } },
       { method: "DELETE", path: "/v1/data/prefix", query: { agent_id, prefix: "k/" } },
+      { method: "DELETE", path: "/v1/data", query: { agent_id, key, erase: random.pick([true, false, false, false]) } },
       { path: "/v1/data/batch", body: { agent_id, operations, atomic: random.pick([true, false]) } },
+      { path: "/v1/data/list", query: { agent_id, include_values: true, limit: random.pick([2, 100]) } },
+      { path: "/v1/data/list", query: { agent_id, include_values: true, sort: "updated_at" } },
+      { path: "/v1/data/query", body: { agent_id, filter: {}, include_values: true } },
+      { path: "/v1/data/search", body: { agent_id, query: "v", collapse: random.pick([true, false]) } },
+      { path: "/v1/checkpoints", body: { agent_id } },
+      ...checkpoints
+        .slice(-1)
+        .flatMap((one) => [
+          { path: `/v1/checkpoints/${one}` },
+          { path: `/v1/checkpoints/${one}/changes` },
+          { path: `/v1/checkpoints/${random.pick(checkpoints)}/restore`, body: {} },
+        ]),
     ]);
-    const { status } = await client.send(sent);
-    answered.add(`${sent.path} ${status}`);
+    const { status, json } = await client.send(sent);
+    if (status === 201) checkpoints.push(json.id);
+    answered.add(`${sent.path.replace(/cp_\w+/, "")} ${status}`);
   };
   for (let round = 0; round < effort({ usual: 25, long: 400 }); round++) {
     await Promise.all(Array.from({ length: 12 }, ask));
   }
-  expect(answered.size).toBeGreaterThan(9);
+  expect(answered.size).toBeGreaterThan(15);
   expect((await view.verify()).problems).toEqual([]);
+  const path = join(daemon.dataDir, "workspaces", `${id}.db`);
+  using reader = openConnection(path, { readOnly: true });
+  for (const scope of [{ scope: "workspace" }, { agentId: "a" }] as const)
+    expect((await verifyWorkspace(reader, scope, { maxKeys: 2 })).problems).toEqual([]);
+  if (HAS_PYTHON) expect((await second.run(path)).codes).toEqual([]);
 });

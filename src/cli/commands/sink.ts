@@ -70,6 +70,7 @@ const addSettings = (command: Command): Command =>
     .option("--operation <name>", "only events of this operation; may be given several times", collect)
     .option("--result <result>", "only events with this result; may be given several times", collect)
     .option("--agent <id>", "only events of this agent; may be given several times", collect)
+    .option("--session <name>", "only events of this session; may be given several times", collect)
     .addOption(new Option("--details <choice>", "whether details are sent (default: off)").choices(SWITCH))
     .addOption(new Option("--enabled <choice>", "whether events are delivered (default: on)").choices(SWITCH))
     .option("--ca-file <path>", "authorities that vouch for the receiver, PEM")

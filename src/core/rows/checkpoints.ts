@@ -126,21 +126,32 @@ function endedVersions(reader: Reader, { firstSeq, historyFrom }: AgentState, as
 /** The condition with numbered parameters. */
 const FRESH_BOUND = FRESH.replace("?", "?4").replace("> ?", "> ?5");
 
-/** Returns entries of a checkpoint's state in key order, after the key `after`, without expired ones. */
-export async function listStateEntries(
-  reader: Reader,
-  checkpoint: Pick<Checkpoint, "agent" | "asOfSeq">,
-  range: { after: string | null; fresh: Freshness; limit: number },
-): Promise<EntryRow[]> {
-  const rows = await reader.all<EntryTuple>(
-    `SELECT ${ENTRY_COLUMNS} FROM (
-       SELECT ${ENTRY_COLUMNS} FROM entries
-         WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
-       UNION ALL
-       SELECT ${ENTRY_COLUMNS} FROM entries
-         WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
-     ) ORDER BY key LIMIT ?6`,
-    [checkpoint.agent, checkpoint.asOfSeq, range.after ?? "", ...freshBounds(range.fresh), range.limit],
-  );
-  return rows.map(toEntryRow);
+/** Columns of a checkpoint's state in key order, after the key `after`, without expired entries. */
+const ofState = (columns: string) => `SELECT ${columns} FROM (
+    SELECT ${columns} FROM entries
+      WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
+    UNION ALL
+    SELECT ${columns} FROM entries
+      WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
+  ) ORDER BY key LIMIT ?6`;
+const STATE_ENTRIES = ofState(ENTRY_COLUMNS);
+const STATE_WRITES = ofState("key, written_seq");
+
+type StateOf = Pick<Checkpoint, "agent" | "asOfSeq">;
+interface StateRange {
+  after: string | null;
+  fresh: Freshness;
+  limit: number;
 }
+
+const inState = ({ agent, asOfSeq }: StateOf, { after, fresh, limit }: StateRange) =>
+  [agent, asOfSeq, after ?? "", ...freshBounds(fresh), limit] as const;
+
+/** Returns entries of a checkpoint's state. */
+export async function listStateEntries(reader: Reader, of: StateOf, range: StateRange): Promise<EntryRow[]> {
+  return (await reader.all<EntryTuple>(STATE_ENTRIES, inState(of, range))).map(toEntryRow);
+}
+
+/** Returns the keys of entries of a checkpoint's state, and the positions of their writes. */
+export const listStateWrites = (reader: Reader, of: StateOf, range: StateRange) =>
+  reader.all<[key: string, writtenSeq: number]>(STATE_WRITES, inState(of, range));

@@ -99,13 +99,24 @@ type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number, 
 interface VersionedRow extends EntryRow {
   /** When it ends by itself, ms; null for never. */
   expiresAt: number | null;
+  writtenSeq: number;
   /** The id of the event that wrote it. */
   version: string;
 }
 
 function toVersionedRow(row: FoundTuple): VersionedRow {
   const [id, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
-  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version: versionOf(writtenSeq, random) };
+  return {
+    id,
+    key,
+    value,
+    metadata,
+    createdAt,
+    updatedAt,
+    expiresAt,
+    writtenSeq,
+    version: versionOf(writtenSeq, random),
+  };
 }
 
 // Made once: every read has it, and looks up its statement by it.
@@ -135,9 +146,9 @@ export function findValue(
   nowMs: number,
   agent: AgentState,
   key: string,
-): MaybePromise<Pick<VersionedRow, "value" | "version"> | undefined> {
+): MaybePromise<Pick<VersionedRow, "value" | "writtenSeq" | "version"> | undefined> {
   const found = reader.get<[value: string, ...Written]>(FIND_VALUE, named(agent, key, nowMs));
-  return after(found, (row) => row && { value: row[0], version: versionOf(row[1], row[2]) });
+  return after(found, (row) => row && { value: row[0], writtenSeq: row[1], version: versionOf(row[1], row[2]) });
 }
 
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";

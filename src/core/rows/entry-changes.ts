@@ -46,6 +46,20 @@ const COUNTS = `SELECT count(*), count(*) FILTER (WHERE ${CHANGED}) ${IN_RANGE}`
 
 const CHANGES = `SELECT agent_seq, operation, result, details ${IN_RANGE} AND ${CHANGED} ORDER BY agent_seq LIMIT ?`;
 
+const SINCE = `SELECT seq, EXISTS (SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGED}) FROM head`;
+
+/**
+ * Returns the position of the newest event of the log; null when an event after the agent's newest one that is known may
+ * have changed entries of the agent.
+ */
+export async function unchangedSince(
+  reader: Reader,
+  { agentId, headSeq }: { agentId: string | null; headSeq: number },
+): Promise<number | null> {
+  const [seq, isChanged] = (await reader.get<[number, number]>(SINCE, [agentId, headSeq])) as [number, number];
+  return isChanged === 1 ? null : seq;
+}
+
 /**
  * Returns the agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when
  * events of the range were pruned, so that their changes are unknown.

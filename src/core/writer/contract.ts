@@ -3,7 +3,7 @@
  * names and inputs), and the reply. Both are plain data, since they cross a thread boundary.
  */
 import { type AgentLimit, isWithin } from "../../agent-id.ts";
-import type { SecondFactor } from "../../details.ts";
+import type { Party, SecondFactor } from "../../details.ts";
 import type { JsonObject } from "../../json.ts";
 import { type AuditResult, SYSTEM } from "../../log/event.ts";
 import type { AuditScope, ExportFormat, Page, Role, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
@@ -37,6 +37,8 @@ export interface Principal {
   person?: true;
   /** Set for a workload: its identity at its issuer. */
   workload?: Workload;
+  /** Set for a workload whose token says who acts for whom: the subject, then the actors, the present one first. */
+  onBehalfOf?: readonly Party[];
   /** Set when `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
 }
@@ -112,7 +114,12 @@ export interface Via {
   client?: string;
   /** The trace that the request belongs to (`traceparent`, W3C Trace Context). */
   trace?: string;
+  /** The session that the client names, or the id of that trace. */
+  session?: string;
 }
+
+/** When an answer goes out without its content: always (`HEAD`), or when its tag is in this `If-None-Match`. */
+export type Withheld = "always" | { ifNoneMatch: string };
 
 /** A request for one operation. */
 export interface OperationRequest<N extends OperationName = OperationName> {
@@ -120,6 +127,7 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   input: OperationInputs[N];
   principal: Principal;
   via?: Via;
+  withheld?: Withheld;
   /** The parts of a composite operation, as several lists in JSON. */
   partTexts?: readonly string[];
   /** Reports whether the client has closed its connection. An operation that has not begun is then not performed. */

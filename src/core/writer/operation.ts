@@ -150,6 +150,8 @@ export interface LookContext {
   readonly principal: Principal;
   readonly nowMs: number;
   readonly site: Site;
+  /** Runs what must see one state of the file, over a connection of its own. */
+  apart<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
   /** Makes vectors of queries with the external model; null without one. */

@@ -179,7 +179,7 @@ export class Recorder {
    * so do those of which a policy keeps a text out. Who acts is stated besides its id, for a workload and for a person.
    */
   #detailsOf(
-    { via, principal: { workload, authorisedBy } }: Job,
+    { via, principal: { workload, onBehalfOf, authorisedBy } }: Job,
     { agentId, workspacePolicies, policies }: AgentState,
     { details }: Outcome,
   ): JsonObject {
@@ -188,6 +188,7 @@ export class Recorder {
     const all: JsonObject = {
       ...{ ...details, ...via?.(policies) },
       ...(workload && { workload: { ...workload } }),
+      ...(onBehalfOf && { on_behalf_of: onBehalfOf.map((party) => ({ ...party })) }),
       ...(authorisedBy && { authorised_by: { ...authorisedBy } }),
     };
     const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;

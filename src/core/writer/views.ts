@@ -1,9 +1,10 @@
 /**
  * Records what people look at in the dashboard. Looking is not an activity of an agent, and one look takes many
  * requests. So the first request appends one event to the workspace's own chain, which covers what the same person
- * looks at of the same agent within the next minutes, in the same session, which the event states. Each stored value that is shown has its own event.
+ * looks at of the same agent within the next minutes, in the same session, which the event states. Other versions that are shown have an event of their own, which names them.
  */
 import type { JsonObject } from "../../json.ts";
+import { recallIn } from "../../log/recall.ts";
 import { isLooking } from "../../operations.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { HAS_ID, positionedId } from "../rows/log/events.ts";
@@ -34,10 +35,12 @@ export function viewOf({ operation, principal, retry }: Job, { agent, result, ef
     ...(typeof agentId === "string" && { agent_id: agentId }),
     ...(entry !== undefined && { entry }),
     ...(details.checkpoint_id !== undefined && { checkpoint_id: details.checkpoint_id }),
+    ...(details.to !== undefined && { to: details.to }),
   };
+  const { read_seq: readSeq, ...returned } = recallIn(details);
   return {
-    name: JSON.stringify([principal.actor, principal.authorisedBy?.session_id ?? null, shown]),
-    details: { ...shown, operation },
+    name: JSON.stringify([principal.actor, principal.authorisedBy?.session_id ?? null, shown, returned]),
+    details: { ...shown, operation, ...returned, ...(readSeq !== undefined && { read_seq: readSeq }) },
   } satisfies View;
 }
 

@@ -3,9 +3,10 @@
 import { headOf, scanEvents } from "../../core/rows/log/events.ts";
 import { prunedBefore } from "../../core/rows/log/pruning.ts";
 import { newestSeal } from "../../core/rows/log/seals.ts";
-import { presentEvent } from "../../log/present.ts";
+import { type PresentedEvent, presentEvent } from "../../log/present.ts";
 import type { SinkFilter, SinkProgress } from "../../sink.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { fits } from "../../trail-filter.ts";
 import { bodyForm, emptyBytes, itemBytes } from "./body.ts";
 import type { SinkConfig } from "./config.ts";
 import { eventLine, type Line, type PositionRecord, recordLine } from "./lines.ts";
@@ -142,13 +143,8 @@ export function testMessage({ id, format, workspaceId }: SinkConfig, nowMs: numb
   return { id: `${id}_test_${nowMs}`, lines: [line], position: null };
 }
 
-function isWanted(
-  { operations, results, agents }: SinkFilter,
-  event: { operation: string; result: string; agent_id: string | null },
-): boolean {
-  if (operations?.includes(event.operation) === false || results?.includes(event.result) === false) return false;
-  return agents === undefined || (event.agent_id !== null && agents.includes(event.agent_id));
-}
+const isWanted = ({ agents, ...filter }: SinkFilter, event: PresentedEvent): boolean =>
+  fits({ ...filter, agentIds: agents }, event);
 
 /** Returns the lines of a message, the record of its position last. */
 export const linesOf = ({ lines, position }: Message): readonly Line[] =>

@@ -38,14 +38,13 @@ export function windowDetails({ startMs, endMs }: TimeWindow): JsonObject {
  * something.
  */
 export function filterDetails(filter: TrailFilter, inForce: PolicySettings): JsonObject {
-  const { agentIds, operations, results, actors, detectors, modes, policies } = filter;
+  const { agentIds, operations, results, actors, sessions, subjects, detectors, modes, policies } = filter;
   const [result, ...more] = results ?? [];
   const isFound = (words: readonly string[]) => words.some((word) => "redacted" in recorded("word", word, inForce));
-  const unnamed: string[] = (["actors", "detectors", "policies"] as const).filter((name) =>
-    isFound(filter[name] ?? []),
-  );
+  const chosen = { actors, sessions, subjects, detectors, policies };
+  const unnamed = Object.entries(chosen).flatMap(([name, words]) => (isFound(words ?? []) ? [name] : []));
   unnamed.push(...(["key", "text"] as const).filter((name) => filter[name] !== undefined));
-  const lists = Object.entries({ agent_ids: agentIds, operations, actors, detectors, modes, policies });
+  const lists = Object.entries({ agent_ids: agentIds, operations, modes, ...chosen });
   return {
     ...Object.fromEntries(
       lists.flatMap(([name, list]) => (list === undefined || unnamed.includes(name) ? [] : [[name, [...list]]])),

@@ -53,6 +53,8 @@ export const filters = {
   operations: wordsOf(EVENT_NAMES, schema.EventName, "Only events of these operations"),
   result: wordsOf(AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
   actor: oneOrMore("Only events of these API keys or accounts", "key_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  session: oneOrMore("Only events of these sessions", "conversation-42"),
+  on_behalf_of: oneOrMore("Only events of tokens that name one of these subjects or actors (`sub`)", "alice"),
   key: t.Optional({ ...Key, description: "Only events about the entry with this key." }),
   detector: oneOrMore("Only events in which these detectors or patterns found something", "email"),
   mode: wordsOf(MODES, oneOf(MODES), "Only events in which something was found in these modes"),
@@ -81,12 +83,15 @@ interface AskedScope {
 
 /** Returns the filter of a request. */
 export function filterOf(asked: Filters & AskedScope): TrailFilter {
-  const { operations, result, actor, key, detector, mode, policy, text, agent_id: [, ...more] = [] } = asked;
+  const { operations, result, actor, session, on_behalf_of, key, detector, mode, policy, text } = asked;
+  const { agent_id: [, ...more] = [] } = asked;
   const lists = {
     agentIds: more.length === 0 ? undefined : asked.agent_id,
     operations,
     results: result,
     actors: actor,
+    sessions: session,
+    subjects: on_behalf_of,
     detectors: detector,
     modes: mode,
     policies: policy,

@@ -2,7 +2,7 @@
 
 import { encodeCursor, filtersOfEntries } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
-import { type Checkpoint, findCheckpoint, listStateEntries } from "../../core/rows/checkpoints.ts";
+import { type Checkpoint, findCheckpoint, listStateEntries, listStateWrites } from "../../core/rows/checkpoints.ts";
 import { readConfigVersion, showVersion } from "../../core/rows/configs.ts";
 import type { EntryRow } from "../../core/rows/entries.ts";
 import { countExpired } from "../../core/rows/expiry.ts";
@@ -10,9 +10,12 @@ import type { StreamPlan } from "../../core/writer/contract.ts";
 import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Page } from "../../operation-facts.ts";
 import { recordedOfNobody } from "../../screen/decide.ts";
-import { freshAt } from "../../screen/retention.ts";
+import { type Freshness, freshAt } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { goOn } from "../../store/walk.ts";
+import { nextTurn } from "../../timer.ts";
 
 const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
@@ -93,6 +96,25 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
   }
   if (page === undefined) yield "]}}";
   else yield `],"next_cursor":${next === null ? null : `"${encodeCursor(filtersOfEntries(checkpoint.id), next)}"`}}}`;
+}
+
+/** The positions of writes that are read at once. */
+const WRITES_AT_ONCE = 2_000;
+
+/** Returns the positions of the writes of all entries that {@link streamCheckpoint} yields. */
+export async function writesOfState(reader: Reader, checkpoint: Checkpoint, fresh: Freshness, page: Page | undefined) {
+  const written: number[] = [];
+  let after = page?.after === undefined ? null : String(page.after);
+  for (let left = page?.limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
+    const limit = Math.min(left, WRITES_AT_ONCE);
+    const rows = await listStateWrites(reader, checkpoint, { after, fresh, limit });
+    for (const [, writtenSeq] of rows) written.push(writtenSeq);
+    if (rows.length < limit) break;
+    left -= limit;
+    after = goOn(after ?? "", (rows.at(-1) as [string, number])[0]);
+    await nextTurn();
+  }
+  return written;
 }
 
 /** Yields entries as JSON, separated by commas, with `before` before the first. */

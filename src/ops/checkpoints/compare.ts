@@ -5,8 +5,10 @@ import { readAgent } from "../../core/rows/agents.ts";
 import { findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { showVersion } from "../../core/rows/configs.ts";
 import { type Comparison, compareStates, readCompared, type StateChange } from "../../core/rows/listing/comparison.ts";
+import { headOf } from "../../core/rows/log/events.ts";
 import { answered, operation } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
+import { type Recall, readAt, recallOf } from "../../log/recall.ts";
 import { invalid } from "../../problem.ts";
 import { freshAt } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -17,25 +19,34 @@ import { findAllowed, noCheckpoint, showCheckpoint, showEntry } from "./checkpoi
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
 /** The result: the counts, a page of the changes as JSON texts, and where the next page begins. */
-type ComparisonPage = Omit<Comparison, "changes"> & { items: string[]; next: CursorPosition | null };
+type ComparisonPage = Omit<Comparison, "changes"> & {
+  items: string[];
+  next: CursorPosition | null;
+  recall: Recall;
+  /** The position of the newest event of the present state. */
+  readSeq: number;
+};
 
-const NOTHING: ComparisonPage = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };
+const NONE = { items: [], next: null, recall: recallOf([]), readSeq: 0 };
+const NOTHING: ComparisonPage = { added: 0, changed: 0, removed: 0, unchanged: 0, ...NONE };
 
 export const compareCheckpoints = operation("checkpoint.compare", {
-  async look(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<ComparisonPage> {
-    const from = await findCheckpoint(reader, checkpointId, principal.agents);
-    const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
-    if (from === undefined || other === undefined) return NOTHING; // said when it is recorded
-    const agent = await readAgent(reader, from.agentId);
-    if (agent === null) return NOTHING;
-    const positions = [from.asOfSeq, other?.asOfSeq ?? null] as const;
-    const found = await compareStates(reader, from.agent, positions, freshAt(agent.policies, nowMs), nextTurn);
-    const { changes, ...counts } = found;
-    const after = page.after === undefined ? null : Buffer.from(String(page.after));
-    const rest = after === null ? changes : changes.filter(({ key }) => Buffer.compare(Buffer.from(key), after) > 0);
-    return { ...counts, ...(await readPage(reader, rest.slice(page.offset), page.limit)) };
-  },
-  async run(reader, context, input, { items, next, ...counts }) {
+  look: (_reader, { nowMs, principal, apart }, { checkpointId, to, page }): Promise<ComparisonPage> =>
+    apart(async (reader) => {
+      const from = await findCheckpoint(reader, checkpointId, principal.agents);
+      const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
+      if (from === undefined || other === undefined) return NOTHING; // said when it is recorded
+      const agent = await readAgent(reader, from.agentId);
+      if (agent === null) return NOTHING;
+      const positions = [from.asOfSeq, other?.asOfSeq ?? null] as const;
+      const found = await compareStates(reader, from.agent, positions, freshAt(agent.policies, nowMs), nextTurn);
+      const { changes, ...counts } = found;
+      const after = page.after === undefined ? null : Buffer.from(String(page.after));
+      const rest = after === null ? changes : changes.filter(({ key }) => Buffer.compare(Buffer.from(key), after) > 0);
+      const shown = await readPage(reader, rest.slice(page.offset), page.limit);
+      return { ...counts, ...shown, readSeq: await headOf(reader) };
+    }),
+  async run(reader, context, input, { items, next, recall, readSeq, ...counts }) {
     const found = await findAllowed(reader, context, input.checkpointId);
     if (found === null) return noCheckpoint(context, input.checkpointId);
     const { checkpoint, agent } = found;
@@ -48,6 +59,8 @@ export const compareCheckpoints = operation("checkpoint.compare", {
       checkpoint_id: checkpoint.id,
       ...(to !== null && { to: to.checkpoint.id }),
       count: itemCount(items),
+      ...recall,
+      ...(to === null && readAt(readSeq, context.seq, recall)),
     };
     const about = {
       checkpoint: JSON.parse(showCheckpoint(checkpoint)) as JsonObject,
@@ -60,19 +73,26 @@ export const compareCheckpoints = operation("checkpoint.compare", {
 
 async function readPage(reader: Reader, changes: readonly StateChange[], limit: number) {
   const items: string[] = [];
+  const written: number[] = [];
   let characters = 0;
   for (const [at, change] of changes.entries()) {
     if (at > 0 && (at === limit || characters >= MAX_PAGE_CHARACTERS))
-      return { items, next: changes[at - 1]?.key ?? null };
-    const item = await showChange(reader, change);
+      return { items, next: changes[at - 1]?.key ?? null, recall: recallOf(written) };
+    const item = await showChange(reader, change, written);
     items.push(item);
     characters += item.length;
     await nextTurn();
   }
-  return { items, next: null };
+  return { items, next: null, recall: recallOf(written) };
 }
 
-async function showChange(reader: Reader, { key, change, from, to }: StateChange): Promise<string> {
-  const side = async (id: number | null) => (id === null ? "null" : showEntry(await readCompared(reader, id)));
+/** Returns a change as JSON, and adds the positions of the writes of its versions. */
+async function showChange(reader: Reader, { key, change, from, to }: StateChange, written: number[]): Promise<string> {
+  const side = async (id: number | null) => {
+    if (id === null) return "null";
+    const version = await readCompared(reader, id);
+    written.push(version.writtenSeq);
+    return showEntry(version);
+  };
   return `{"key":${JSON.stringify(key)},"change":"${change}","from":${await side(from)},"to":${await side(to)}}`;
 }

@@ -1,19 +1,22 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
-import { type Checkpoint, listCheckpoints, positionOf } from "../../core/rows/checkpoints.ts";
+import { readAgent } from "../../core/rows/agents.ts";
+import { type Checkpoint, findCheckpoint, listCheckpoints, positionOf } from "../../core/rows/checkpoints.ts";
 import { asItIs, type Decided, findingsIn, reportedOf, Screening } from "../../core/writer/decided.ts";
 import {
   answered,
   finished,
   naming,
   type OperationsOf,
+  operation,
   type Run,
   refusedByPolicy,
 } from "../../core/writer/operation.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { recallOf } from "../../log/recall.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { freshAt } from "../../screen/retention.ts";
-import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
+import { countPresent, findAllowed, noCheckpoint, showCheckpoint, writesOfState } from "./checkpoint.ts";
 import { compareCheckpoints } from "./compare.ts";
 import { restoreCheckpoint } from "./restore.ts";
 
@@ -60,23 +63,33 @@ const listAgentCheckpoints: Run<"checkpoint.list"> = async (reader, context, inp
   return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
 };
 
-const readCheckpoint: Run<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
-  const found = await findAllowed(reader, context, checkpointId);
-  if (found === null) return noCheckpoint(context, checkpointId);
-  const { checkpoint, agent } = found;
-  const details = { checkpoint_id: checkpoint.id };
-  return finished(agent, details, {
-    kind: "stream",
-    contentType: "application/json",
-    body: {
-      kind: "checkpoint",
-      checkpointId: checkpoint.id,
-      head: showCheckpoint(checkpoint).slice(0, -1),
-      fresh: freshAt(agent.policies, context.nowMs),
-      ...(page && { page }),
-    },
-  });
-};
+/** The event is recorded before the entries are streamed, so another thread finds out before which ones they are. */
+const readCheckpoint = operation("checkpoint.read", {
+  async look(reader, { nowMs, principal }, { checkpointId, page }) {
+    const checkpoint = await findCheckpoint(reader, checkpointId, principal.agents);
+    const agent = checkpoint === undefined ? null : await readAgent(reader, checkpoint.agentId);
+    if (checkpoint === undefined || agent === null) return null;
+    const fresh = freshAt(agent.policies, nowMs);
+    return { fresh, recall: recallOf(await writesOfState(reader, checkpoint, fresh, page)) };
+  },
+  async run(reader, context, { checkpointId, page }, looked) {
+    const found = await findAllowed(reader, context, checkpointId);
+    if (found === null || looked === null) return noCheckpoint(context, checkpointId);
+    const { checkpoint, agent } = found;
+    const details = { checkpoint_id: checkpoint.id, ...looked.recall };
+    return finished(agent, details, {
+      kind: "stream",
+      contentType: "application/json",
+      body: {
+        kind: "checkpoint",
+        checkpointId: checkpoint.id,
+        head: showCheckpoint(checkpoint).slice(0, -1),
+        fresh: looked.fresh,
+        ...(page && { page }),
+      },
+    });
+  },
+});
 
 export const removeCheckpoint: Run<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
   const found = await findAllowed(reader, context, checkpointId);
@@ -90,7 +103,7 @@ export const removeCheckpoint: Run<"checkpoint.delete"> = async (reader, context
 export const checkpointOperations: OperationsOf<"checkpoint"> = {
   "checkpoint.create": createCheckpoint,
   "checkpoint.list": { run: listAgentCheckpoints },
-  "checkpoint.read": { run: readCheckpoint },
+  "checkpoint.read": readCheckpoint,
   "checkpoint.compare": compareCheckpoints,
   "checkpoint.restore": restoreCheckpoint,
   "checkpoint.delete": { run: removeCheckpoint },

@@ -4,11 +4,10 @@ import { textOfItems } from "../../core/long-text.ts";
 import { findEntry } from "../../core/rows/entries.ts";
 import { answered, type Composite, type Outcome, type Run } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
-import { recorded } from "../../screen/decide.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
 import { noEntry } from "./missing.ts";
-import { deleteData } from "./operations.ts";
+import { deleteData, returning } from "./operations.ts";
 import { writeOperation } from "./write.ts";
 
 const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) => {
@@ -21,7 +20,7 @@ const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) 
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
     `"audit_id":"${entry.version}","created_at":"${showTime(entry.createdAt)}","updated_at":"${showTime(entry.updatedAt)}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}}`;
-  return answered(agent, recorded("key", key, agent.policies), body);
+  return answered(agent, returning(agent, key, entry), body);
 };
 
 const deleteInBatch: Run<"data.delete"> = async (reader, context, input) => {

@@ -1,10 +1,13 @@
 /** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
 
+import type { AgentState } from "../../core/rows/agents.ts";
 import { findEntry, findEntryOrigin, findValue, hasEntry } from "../../core/rows/entries.ts";
 import { countErasable, type ErasureTarget } from "../../core/rows/erasure.ts";
 import { countListed } from "../../core/rows/listing/groups.ts";
 import { answered, naming, notFound, type OperationsOf, type Run, refused } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import { recallOf } from "../../log/recall.ts";
 import { recorded } from "../../screen/decide.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
@@ -21,9 +24,15 @@ export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
     return after(findValue(reader, context.nowMs, agent, key), (entry) => {
       if (entry === undefined) return noEntry(context, agent, agentId, key);
       const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
-      return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+      return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
     });
   });
+
+/** Returns the details of a read of one entry. */
+export const returning = (agent: AgentState, key: string, { writtenSeq }: { writtenSeq: number }): JsonObject => ({
+  ...recorded("key", key, agent.policies),
+  ...recallOf([writtenSeq]),
+});
 
 const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
@@ -41,7 +50,7 @@ const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, k
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
     `"metadata":${entry.metadata},${rest.slice(1)}`;
-  return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+  return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
 };
 
 export const deleteData: Run<"data.delete"> = async (reader, context, input) => {

@@ -9,6 +9,7 @@ import type { Wanted } from "../../core/rows/listing/positions.ts";
 import { type ListedEntry, listed } from "../../core/rows/listing/rows.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { type Recall, recallOf } from "../../log/recall.ts";
 import type { Page } from "../../operation-facts.ts";
 import { invalid } from "../../problem.ts";
 import { endOf } from "../../screen/retention.ts";
@@ -22,7 +23,7 @@ const MAX_BELOW = 10_000;
 const MAX_BELOW_CHARACTERS = 16 * 1024 * 1024;
 
 /** A request for one page of a list. */
-interface ListInput extends Wanted {
+export interface ListInput extends Wanted {
   page: Page;
   includeValues: boolean;
   count?: true | undefined;
@@ -32,16 +33,18 @@ interface ListInput extends Wanted {
 
 // A type and not an interface, so that it is a JSON value, which can be passed between threads.
 /** A page: its entries as JSON texts, and the other members. */
-export type FoundPage = {
+type FoundPage = {
   items: string[];
   /** The number of shown entries, including those below rows. */
   shown: number;
+  /** What the event states of the versions whose values are shown; empty without values. */
+  recall: Recall;
   /** Where the next page begins; null on the last page. */
   next: CursorPosition | null;
   more: JsonObject;
 };
 
-const NO_ENTRIES: FoundPage = { items: [], shown: 0, next: null, more: {} };
+const NO_ENTRIES = { items: [], written: [], next: null };
 
 /** Reads one page. `agent` is null when it does not exist. */
 export async function readPage(
@@ -57,7 +60,8 @@ export async function readPage(
     more.prefixes = groups.map((group) => ({ ...group }));
   }
   if (count) more.total = agent === null ? 0 : await countListed(reader, agent, { prefix, delimiter }, moment);
-  return agent === null ? { ...NO_ENTRIES, more } : { ...(await readItems(reader, agent, input, moment)), more };
+  const { written, ...page } = agent === null ? NO_ENTRIES : await readItems(reader, agent, input, moment);
+  return { ...page, shown: written.length, recall: input.includeValues ? recallOf(written) : {}, more };
 }
 
 async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ListMoment) {
@@ -65,37 +69,39 @@ async function readItems(reader: Reader, agent: AgentState, input: ListInput, mo
   const { limit, after } = input.page;
   const wanted = { ...input, ...input.page, after: positionOf(after, input.sort) };
   const items: string[] = [];
+  /** The positions of the writes of all entries that are shown, also of those below rows. */
+  const written: number[] = [];
   let last: Position | null = null;
   let seen = 0;
-  let shown = 0;
   let characters = 0;
   for await (const some of listed(reader, agent, wanted, moment)) {
     for (const { entry, position } of some) {
       if (last !== null && (seen === limit || characters >= MAX_PAGE_CHARACTERS))
-        return { items, shown, next: cursorOf(last) };
+        return { items, written, next: cursorOf(last) };
       last = position;
       seen++;
       if (entry === null) continue;
-      const under = below === undefined ? null : await readBelow(reader, agent, entry.key + below, input, moment);
+      written.push(entry.writtenSeq);
+      const range = below === undefined ? null : { ...input, prefix: entry.key + below };
+      const under = range && (await readBelow(reader, agent, range, moment, written));
       const item = showEntry(entry, agent, under);
       items.push(item);
-      shown += 1 + (under?.length ?? 0);
       characters += item.length;
     }
   }
-  return { items, shown, next: null };
+  return { items, written, next: null };
 }
 
 /**
- * Returns the entries below a row as JSON texts, by key.
+ * Returns the entries below a row as JSON texts, by key, and adds the positions of their writes.
  * @throws {Problem} `invalid_request` when they are too many for one answer
  */
 async function readBelow(
   reader: Reader,
   agent: AgentState,
-  prefix: string,
-  { includeValues }: ListInput,
+  { prefix, includeValues }: ListInput,
   moment: ListMoment,
+  written: number[],
 ): Promise<string[]> {
   const items: string[] = [];
   let characters = 0;
@@ -106,6 +112,7 @@ async function readBelow(
       if (entry === null) continue;
       const item = showEntry(entry, agent);
       items.push(item);
+      written.push(entry.writtenSeq);
       characters += item.length;
     }
   }

@@ -268,6 +268,7 @@ export const dataRoutes = [
           description: "Leave out results less similar than this: a number from 0 to 1.",
         }),
       ),
+      collapse: flag("Whether nearly equal texts become one result"),
       filter: t.Optional(FilterField),
     }),
     input: ({ body }) => ({
@@ -276,6 +277,7 @@ export const dataRoutes = [
       limit: body.limit ?? DEFAULT_SEARCH_LIMIT,
       prefix: body.prefix ?? "",
       minSimilarity: body.min_similarity ?? 0,
+      ...(body.collapse === true ? { collapse: true } : {}),
       ...(body.filter === undefined ? {} : { filter: parseFilter(body.filter) }),
     }),
     summary: "Search entries",

@@ -207,6 +207,7 @@ const Found = shape("SearchHit", {
   similarity: t.Number({ minimum: 0, maximum: 1, examples: [0.858678] }),
   audit_id: EntryVersion,
   expires_at: nullable(Time),
+  similar: t.Optional(t.Array(Key, { description: "With `collapse`: the keys of the results that became this one." })),
 });
 
 export const SearchResult = shape("SearchResult", {

@@ -1,10 +1,12 @@
 /** Reads the history of an entry: its versions, present and past, as far as they are kept. */
 import { itemCount, listBody, pageOf } from "../../core/lists.ts";
-import { type AgentState, readAgent } from "../../core/rows/agents.ts";
+import type { AgentState } from "../../core/rows/agents.ts";
 import { findVersion } from "../../core/rows/entries.ts";
+import { atOneMoment } from "../../core/rows/listing/moment.ts";
 import { type EntryVersion, listVersions, readableHistory } from "../../core/rows/versions.ts";
-import { answered, operation } from "../../core/writer/operation.ts";
+import { answered, type LookContext, operation } from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
+import { type Recall, readAt, recallOf } from "../../log/recall.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../screen/decide.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -14,16 +16,18 @@ import { MAX_PAGE_CHARACTERS } from "./page.ts";
 type Input = OperationInputs["data.versions"];
 
 // A type and not an interface, so that it is a JSON value, which can be passed between threads.
-type Found = { items: string[]; next: number | null; keptSince: string };
+type Found = { items: string[]; next: number | null; keptSince: string | null; recall: Recall };
 
-/** Returns a page of versions; null when the agent has, and had, no such entry that is kept. */
-async function look(
-  reader: Reader,
-  nowMs: number,
-  { agentId, key, page, includeValues }: Input,
-): Promise<Found | null> {
-  const agent = await readAgent(reader, agentId);
-  if (agent === null) return null;
+/** What is found of an agent that never began, and of an entry of which nothing is kept. */
+const NOTHING: Found = { items: [], next: null, keptSince: null, recall: {} };
+
+/** Reads a page of versions, as it was at one moment. */
+const lookUp = (reader: Reader, context: LookContext, input: Input) =>
+  atOneMoment(reader, input.agentId, context, (own, agent) => readPage(own, agent, input, context.nowMs));
+
+async function readPage(reader: Reader, agent: AgentState | null, input: Input, nowMs: number): Promise<Found> {
+  if (agent === null) return NOTHING;
+  const { key, page, includeValues } = input;
   const readable = await readableHistory(reader, agent, nowMs);
   const before = page.after === undefined ? Number.MAX_SAFE_INTEGER : Number(page.after);
   const range = { before, limit: page.limit + 1 };
@@ -31,13 +35,11 @@ async function look(
     await listVersions(reader, agent, key, range, { readable, nowMs }),
     page.limit,
   );
-  if (versions.length === 0 && page.after === undefined) return null;
+  if (versions.length === 0 && page.after === undefined) return NOTHING;
   const keptSince = showTime(readable.sinceMs);
-  if (!includeValues) {
-    const items = versions.map((version) => showVersion(key, version));
-    return { items, next: last?.writtenSeq ?? null, keptSince };
-  }
-  return { ...(await withContents(reader, key, versions, last)), keptSince };
+  if (includeValues) return { ...(await withContents(reader, key, versions, last)), keptSince };
+  const items = versions.map((version) => showVersion(key, version));
+  return { items, next: last?.writtenSeq ?? null, keptSince, recall: {} };
 }
 
 /** Shows versions with their contents. The page ends early, with a cursor, when they are long. */
@@ -46,18 +48,21 @@ async function withContents(
   key: string,
   versions: readonly EntryVersion[],
   last: EntryVersion | null,
-): Promise<Pick<Found, "items" | "next">> {
+): Promise<Omit<Found, "keptSince">> {
   const items: string[] = [];
   let characters = 0;
+  const upTo = (count: number) => recallOf(versions.slice(0, count).map(({ writtenSeq }) => writtenSeq));
   for (const [at, version] of versions.entries()) {
-    if (characters >= MAX_PAGE_CHARACTERS) return { items, next: versions[at - 1]?.writtenSeq ?? null };
+    if (characters >= MAX_PAGE_CHARACTERS) {
+      return { items, next: versions[at - 1]?.writtenSeq ?? null, recall: upTo(at) };
+    }
     const content = await findVersion(reader, version.id);
     if (content === undefined) throw new Error("a version vanished inside its own snapshot");
     const item = showVersion(key, version, { value: content.value, metadata: content.metadata });
     items.push(item);
     characters += item.length;
   }
-  return { items, next: last?.writtenSeq ?? null };
+  return { items, next: last?.writtenSeq ?? null, recall: upTo(versions.length) };
 }
 
 function showVersion(key: string, version: EntryVersion, content: object = {}): string {
@@ -76,13 +81,17 @@ function showVersion(key: string, version: EntryVersion, content: object = {}): 
 }
 
 export const versionsOfData = operation("data.versions", {
-  look: (reader, { nowMs }, input) => look(reader, nowMs, input),
-  async run(_reader, context, input, found) {
+  look: lookUp,
+  async run(_reader, context, input, { items, next, keptSince, recall, readSeq }) {
     const { agentId, key } = input;
-    const agent: AgentState | null = await context.agents.find(agentId);
-    if (agent === null || found === null) return noEntry(context, agent, agentId, key);
-    const details = { ...recorded("key", key, agent.policies), count: itemCount(found.items) };
-    const more = { kept_since: found.keptSince };
-    return answered(agent, details, listBody("data.versions", input, found.items, found.next, more));
+    const agent = await context.agents.find(agentId);
+    if (agent === null || keptSince === null) return noEntry(context, agent, agentId, key);
+    const details = {
+      ...recorded("key", key, agent.policies),
+      count: itemCount(items),
+      ...recall,
+      ...readAt(readSeq, context.seq, recall),
+    };
+    return answered(agent, details, listBody("data.versions", input, items, next, { kept_since: keptSince }));
   },
 });

@@ -156,7 +156,7 @@ export class Workloads {
     });
   }
 
-  #principals(issuer: string, { audiences, claims, subject }: WorkloadToken): UnnamedWorkload[] {
+  #principals(issuer: string, { audiences, claims, subject, onBehalfOf }: WorkloadToken): UnnamedWorkload[] {
     const fitting = this.#rules.filter(
       (rule) =>
         plainIssuer(rule.issuer) === plainIssuer(issuer) &&
@@ -165,7 +165,8 @@ export class Workloads {
         isWorkspace(this.options.installation.connection, rule.workspaceId),
     );
     const workload = Object.freeze({ issuer, subject });
-    return fitting.map(({ workspaceId, scope, agents }) => Object.freeze({ workspaceId, scope, agents, workload }));
+    const acting = { workload, ...(onBehalfOf && { onBehalfOf }) };
+    return fitting.map(({ workspaceId, scope, agents }) => Object.freeze({ workspaceId, scope, agents, ...acting }));
   }
 }
 

@@ -13,6 +13,7 @@ import {
   Time,
   usuallyNull,
 } from "../../api/shapes.ts";
+import { isSession } from "../../details.ts";
 import { SINK_FORMATS, SINK_TYPES } from "../../sink.ts";
 import { AuditResultName, EventName } from "../audit/schema.ts";
 
@@ -25,6 +26,15 @@ const MAX_FILTER_WORDS = 1_000;
 
 const many = { minItems: 1, maxItems: MAX_FILTER_WORDS };
 
+const SessionName = component(
+  "SessionName",
+  textField(
+    "SessionName",
+    { minLength: 1, maxLength: 128, description: "A session, as requests name it.", examples: ["conversation-42"] },
+    isSession,
+  ),
+);
+
 const Filter = component(
   "SinkFilter",
   object(
@@ -32,6 +42,7 @@ const Filter = component(
       operations: t.Optional(t.Array(EventName, many)),
       results: t.Optional(t.Array(AuditResultName, many)),
       agents: t.Optional(t.Array(AgentId, many)),
+      sessions: t.Optional(t.Array(SessionName, many)),
     },
     "Events in every list.",
   ),

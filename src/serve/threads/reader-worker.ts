@@ -20,6 +20,7 @@ import {
   unrecorded,
 } from "../../core/writer/contract.ts";
 import { openWorkspaceReader } from "../../core/writer/file.ts";
+import type { LookContext } from "../../core/writer/operation.ts";
 import { earlierReply } from "../../core/writer/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../../core/writer/storage-failure.ts";
 import { systemClock } from "../../ids.ts";
@@ -192,7 +193,8 @@ function explain(error: unknown): [ProblemCode, string] {
 
 async function look({ workspaceId, name, input, principal }: Query): Promise<unknown> {
   const nowMs = clock();
-  const context = { workspaceId, principal, nowMs, site: options.site, indexes, queryEmbedder };
+  const apart: LookContext["apart"] = (read) => readApart(workspaceId, read);
+  const context = { workspaceId, principal, nowMs, site: options.site, apart, indexes, queryEmbedder };
   const own = lookOf(name);
   const read = (reader: Connection) => own(reader, context, input);
   if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);
@@ -200,6 +202,18 @@ async function look({ workspaceId, name, input, principal }: Query): Promise<unk
   await untilDescriptors(askForDescriptors);
   const alone = openReader(workspaceId);
   try {
+    return await read(alone);
+  } finally {
+    alone.close();
+  }
+}
+
+/** Reads one state of a workspace over a connection of its own, since the shared one must see each new commit. */
+async function readApart<T>(workspaceId: string, read: (reader: Connection) => Promise<T>): Promise<T> {
+  await untilDescriptors(askForDescriptors);
+  const alone = openReader(workspaceId);
+  try {
+    alone.exec("BEGIN");
     return await read(alone);
   } finally {
     alone.close();

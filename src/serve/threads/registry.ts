@@ -1,12 +1,33 @@
 /** Finds every operation by its name: the one place that connects the features with the threads that run them. */
 
+import { matchesNone } from "../../api/entity-tag.ts";
 import type { CompositeJob } from "../../core/writer/composite.ts";
-import { hasRow, isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
+import {
+  type Answer,
+  hasRow,
+  isPerson,
+  type OperationRequest,
+  type Principal,
+  type Via,
+  type Withheld,
+} from "../../core/writer/contract.ts";
 import type { Job } from "../../core/writer/job.ts";
-import type { Composite, Inspection, Look, Lookup, Operation, OperationsOf, Run } from "../../core/writer/operation.ts";
+import type {
+  Composite,
+  Inspection,
+  Look,
+  LookContext,
+  Lookup,
+  Operation,
+  OperationsOf,
+  Outcome,
+  Run,
+  Unrecorded,
+} from "../../core/writer/operation.ts";
 import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { sweepWorkspace } from "../../core/writer/sweep.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { withoutRecall } from "../../log/recall.ts";
 import {
   type CompositeName,
   changesSomething,
@@ -44,7 +65,7 @@ import { Problem } from "../../problem.ts";
 import { recorded } from "../../screen/decide.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import { DISK_IS_FULL, type DiskSpace } from "../../store/disk-space.ts";
-import type { Reader } from "../../store/transaction.ts";
+import { after, type Reader } from "../../store/transaction.ts";
 
 /** The function of each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
@@ -143,7 +164,8 @@ export function lookingRun<N extends Exclude<EventName & OperationName, Composit
   input: OperationRequest<N>["input"],
 ): Job["run"] {
   return async (reader, context) => {
-    const around = { ...context, indexes: undefined as never, queryEmbedder: null };
+    const apart: LookContext["apart"] = (read) => read(reader);
+    const around = { ...context, apart, indexes: undefined as never, queryEmbedder: null };
     const found = (await lookOf(name)(reader, around, input)) as JsonValue;
     const job = jobOf({ name, input, principal: context.principal } as OperationRequest<N>, found) as Job;
     return await job.run(reader, context);
@@ -168,11 +190,12 @@ function compositeJobOf(request: OperationRequest<CompositeName>, found: JsonVal
 
 function singleJobOf(
   own: AnyOperation,
-  { name, input, principal, via }: OperationRequest,
+  { name, input, principal, via, withheld }: OperationRequest,
   found: JsonValue | undefined,
   { quota, space }: Limits,
 ): Job {
   let run: Run<OperationName> = own.run;
+  if (withheld !== undefined) run = withholding(run, withheld);
   if (quota) run = refusingOverQuota(name, run, quota);
   if (isSuspendable(name) && !mayLook(name, principal)) run = refusingSuspended(run);
   if (space?.isFull && whatGrows(name) !== "nothing") run = refuseFull;
@@ -194,17 +217,33 @@ function singleJobOf(
 }
 
 /**
- * Returns what an event records of the origin of a request. A client program names itself, so the event does not have
- * the name if a policy finds something in it.
+ * Returns what an event records of the origin of a request. A client program names itself and its session, so the event
+ * does not have a name if a policy finds something in it.
  */
 function recordedVia(via: Via, policies: PolicySettings): JsonObject {
-  const { client, ...rest } = via;
-  if (client === undefined || "redacted" in recorded("client", client, policies)) return { ...rest };
-  return { ...via };
+  const said: JsonObject = { ...via };
+  for (const name of ["client", "session"] as const) {
+    const text = via[name];
+    if (text !== undefined && "redacted" in recorded(name, text, policies)) delete said[name];
+  }
+  return said;
 }
 
 /** Whether a suspension does not apply: a signed-in person may read what a suspended agent has stored. */
 const mayLook = (name: OperationName, principal: Principal): boolean => isPerson(principal) && !changesSomething(name);
+
+/** Leaves out of the event what the answer would have shown, if it goes out without its content. */
+const withholding =
+  (run: Run<OperationName>, withheld: Withheld): Run<OperationName> =>
+  (...given) =>
+    after(run(...given), (outcome: Outcome | Unrecorded) => {
+      if ("unrecorded" in outcome || !isWithheld(outcome.answer, withheld)) return outcome;
+      return { ...outcome, details: withoutRecall(outcome.details) };
+    });
+
+const isWithheld = (answer: Answer, withheld: Withheld): boolean =>
+  withheld === "always" ||
+  (answer.kind === "json" && answer.etag !== undefined && matchesNone(withheld.ifNoneMatch, answer.etag));
 
 /** Refuses operations that were on their way when the disk became full. */
 const refuseFull: Run<OperationName> = () => {

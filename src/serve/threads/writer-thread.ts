@@ -130,8 +130,9 @@ export class WriterThread {
    * @param looked what a reader thread has found for the operation
    */
   submit(request: OperationRequest, looked: LookupResult | undefined, complete: Complete): Rejection | null {
-    const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
+    const { name, principal, via, withheld, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
+    if (withheld !== undefined) rest += `,"withheld":${JSON.stringify(withheld)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
     if (lookedAt !== undefined) rest += `,"lookedAt":${lookedAt}`;
     if (looked !== undefined) rest += `,"found":${looked.found}`;

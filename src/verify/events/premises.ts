@@ -10,6 +10,7 @@ import { positionOf } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
+import { isRecallPossible } from "../../log/recall.ts";
 import type { Needs } from "../../operation-facts.ts";
 import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
@@ -147,6 +148,7 @@ export class Premises {
     const inForce = numberOf(event.config_version);
     if (!config.is(inForce)) return impossible("config_version is not the version in force before the event");
     if (details === null) return null;
+    if (!isRecallPossible(details, event.seq)) return impossible("what the operation returned cannot be so");
     if (!this.single && !this.#statesPolicies(event, details)) {
       return impossible("policies_version is not the version in force before the event");
     }

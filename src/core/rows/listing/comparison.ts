@@ -161,8 +161,10 @@ async function sameContents(reader: Reader, apart: Apart, pause: () => Promise<v
 }
 
 /** Returns a version that a comparison has found in the same transaction. */
-export async function readCompared(reader: Reader, id: number): Promise<EntryRow> {
-  const row = await reader.get<EntryTuple>(`SELECT ${ENTRY_COLUMNS} FROM entries WHERE id = ?`, [id]);
+export async function readCompared(reader: Reader, id: number): Promise<EntryRow & { writtenSeq: number }> {
+  const sql = `SELECT ${ENTRY_COLUMNS}, written_seq FROM entries WHERE id = ?`;
+  const row = await reader.get<[...EntryTuple, writtenSeq: number]>(sql, [id]);
   if (row === undefined) throw new Error("a version vanished inside its own transaction");
-  return toEntryRow(row);
+  const [writtenSeq] = row.splice(-1) as [number];
+  return { ...toEntryRow(row as unknown as EntryTuple), writtenSeq };
 }

@@ -69,6 +69,8 @@ interface Pace {
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
   const readsDetails = !isWhole({
+    sessions: filter.sessions,
+    subjects: filter.subjects,
     key: filter.key,
     detectors: filter.detectors,
     modes: filter.modes,
@@ -262,7 +264,7 @@ function times({ startMs, endMs }: TimeWindow): Conditions {
  * Returns conditions that every event of a filter meets, and few others. Details are canonical JSON, so a member has only
  * one text; searching for it costs much less than parsing the JSON.
  */
-function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): Conditions {
+function texts({ actors, sessions, subjects, key, detectors, modes, policies, text }: TrailFilter): Conditions {
   const member = (name: string) => (value: string) => `"${name}":${JSON.stringify(value)}`;
   const holds = (column: string, parts: readonly string[] | undefined): Conditions =>
     parts === undefined ? [] : [[parts.map(() => `instr(${column}, ?) > 0`).join(" OR "), ...parts]];
@@ -274,6 +276,8 @@ function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): 
       "blocked_by",
       policies?.map((policy) => `policy:${policy}`),
     ),
+    ...holds("details", sessions?.map(member("session"))),
+    ...holds("details", subjects?.map(member("sub"))),
     ...holds("details", key === undefined ? undefined : [member("key")(key)]),
     ...holds("details", detectors?.map(member("detector"))),
     ...holds("details", modes?.map(member("mode"))),

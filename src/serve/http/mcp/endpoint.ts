@@ -15,9 +15,10 @@ import { readBody } from "../pipeline/body.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import type { HandleDeps } from "../pipeline/handle.ts";
 import { inPieces } from "../pipeline/large-body.ts";
+import { SESSION_HEADER as GENERAL_SESSION_HEADER, sessionIn } from "../pipeline/session-header.ts";
 import { type Addressed, callTool, type McpRequest } from "./call.ts";
 import { Confirmations } from "./confirmations.ts";
-import { agreedVersion, type Caller, callerOf, resultOf, SERVER_INFO, VERSIONS } from "./generation.ts";
+import { agreedVersion, type Caller, callerOf, resultOf, SERVER_INFO, SESSION_HEADER, VERSIONS } from "./generation.ts";
 import { errorText, idOf, type Message, messageOf, parseMessage, RPC, RpcError, resultText } from "./message.ts";
 import { readResource, templatesFor } from "./resources.ts";
 import type { Tool } from "./tool.ts";
@@ -31,6 +32,9 @@ const query = new Validator(McpQuery, "query parameter");
 
 /** How long a client may cache lists, which only a new version of governd or a new key changes, ms. */
 const LISTS_FRESH_MS = 5 * 60_000;
+
+/** Enough that no two sessions have the same name. */
+const SESSION_BYTES = 16;
 
 const INSTRUCTIONS =
   "A memory that policies govern. A write that a policy blocks stores nothing and says what was found where: leave that out and write again. Everything is recorded.";
@@ -119,14 +123,21 @@ export class McpEndpoint {
       if (message.id === null) return accepted(exchange);
       exchange.client = caller.client;
       exchange.trace = caller.trace ?? exchange.trace;
+      exchange.session = caller.session ?? sessionIn(request.headers, GENERAL_SESSION_HEADER);
       const { deps } = this;
       const asked = { ...addressed, request, bytes, exchange, caller, deps, confirmations: this.#confirmations };
       const result = await methodOf(message, caller).run(asked, message.params);
-      return respond(exchange, resultText(message.id, result), 200);
+      const begun = message.method === "initialize" ? this.#newSession() : {};
+      return respond(exchange, resultText(message.id, result), 200, begun);
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return respond(exchange, errorText(body === null ? null : idOf(body), error), error.status);
     }
+  }
+
+  /** Returns the header that names a client's session to it. Nothing is kept: every session that it sends counts. */
+  #newSession(): Record<string, string> {
+    return { [SESSION_HEADER]: Buffer.from(this.deps.randomBytes(SESSION_BYTES)).toString("hex") };
   }
 
   /** Prevents a page of another site from using a browser's access to the network (DNS rebinding). @throws {Problem} */
@@ -190,6 +201,6 @@ function accepted(exchange: Exchange): Response {
   return new Response(null, { status: 202, headers });
 }
 
-function respond(exchange: Exchange, text: string, status: number): Response {
-  return new Response(inPieces(text), { status, headers: exchange.headers("application/json") });
+function respond(exchange: Exchange, text: string, status: number, more: Record<string, string> = {}): Response {
+  return new Response(inPieces(text), { status, headers: { ...exchange.headers("application/json"), ...more } });
 }

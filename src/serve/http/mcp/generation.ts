@@ -5,8 +5,10 @@
  */
 
 import { hasControlCharacter } from "../../../api/fields.ts";
+import { isSession } from "../../../details.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import { VERSION } from "../../../version.ts";
+import { sessionIn } from "../pipeline/session-header.ts";
 import { traceOf } from "../pipeline/trace-context.ts";
 import { type Message, RPC, RpcError } from "./message.ts";
 
@@ -23,6 +25,10 @@ const META = "io.modelcontextprotocol/";
 const VERSION_KEY = `${META}protocolVersion`;
 const CAPABILITIES_KEY = `${META}clientCapabilities`;
 const CLIENT_KEY = `${META}clientInfo`;
+const SESSION_KEY = "io.governd/session";
+
+/** The header of the session that `initialize` began. */
+export const SESSION_HEADER = "Mcp-Session-Id";
 
 /** The most characters of a client's name in the audit trail. */
 const MAX_CLIENT_LENGTH = 64;
@@ -35,6 +41,8 @@ export interface Caller {
   client: string | null;
   /** The valid `traceparent` in `_meta`. */
   trace: string | null;
+  /** The session in `_meta`, or else in {@link SESSION_HEADER}. */
+  session: string | null;
   /** Whether the client can ask a person to fill in a form. */
   elicits: boolean;
 }
@@ -63,19 +71,27 @@ export const agreedVersion = (asked: JsonValue | undefined): string =>
  * Returns a request's statements about its client.
  * @throws {RpcError} 400 for a version that is not served, and when `_meta` or the headers do not have the form of the
  * version
+ * @throws {Problem} for a header whose session has another form
  */
 export function callerOf(message: Message, headers: Headers): Caller {
   const meta = isJsonObject(message.params._meta) ? message.params._meta : {};
   const version = headers.get("mcp-protocol-version");
   const trace = typeof meta.traceparent === "string" ? traceOf(meta.traceparent) : null;
+  const session = sessionOf(meta, headers);
   if (!(VERSION_KEY in meta)) {
     checkHandshakeVersion(message, version);
-    return { stateless: false, client: null, trace, elicits: false };
+    return { stateless: false, client: null, trace, session, elicits: false };
   }
   const { capabilities, client } = readMeta(meta);
   checkVersion(meta[VERSION_KEY] as string, version);
   checkHeaders(message, headers);
-  return { stateless: true, client, trace, elicits: fillsInForms(capabilities) };
+  return { stateless: true, client, trace, session, elicits: fillsInForms(capabilities) };
+}
+
+function sessionOf({ [SESSION_KEY]: session }: JsonObject, headers: Headers): string | null {
+  if (session === undefined) return sessionIn(headers, SESSION_HEADER);
+  if (isSession(session)) return session as string;
+  throw invalidMeta(`${SESSION_KEY} must be 1 to 128 visible ASCII characters, without spaces.`);
 }
 
 /** Checks the version of a request without `_meta`: the one in the header, or 2025-03-26 without the header. */

@@ -139,7 +139,7 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     scopes: MEMORY,
     core: true,
     hints: { readOnly: true },
-    takes: membersOf("data.search", "query", "limit", "prefix", "filter"),
+    takes: membersOf("data.search", "query", "limit", "prefix", "filter", "collapse"),
     call: asSent("data.search"),
     answer: routeOf("data.search").response.schema,
   },

@@ -2,6 +2,7 @@
 import { isAgentId } from "../../../agent-id.ts";
 import type { AuditResult, PartResult, Principal, Via } from "../../../core/writer/contract.ts";
 import type { RateLimitHeaders } from "./rate-limits.ts";
+import { traceIdOf } from "./trace-context.ts";
 
 /** Durations are logged to the microsecond. */
 const MICROSECONDS = 1_000;
@@ -30,6 +31,8 @@ export class Exchange {
   client: string | null = null;
   /** The valid `traceparent` of the request. */
   trace: string | null = null;
+  /** The session that the request names; null when it names none. */
+  session: string | null = null;
   /** Whether the response is the stored response to an earlier request. */
   replayed = false;
   /** The code of the problem document; null when the response is not one. */
@@ -48,8 +51,9 @@ export class Exchange {
   /** What the event's details say about the request; null for nothing. */
   get via(): Via | null {
     const { client, trace } = this;
-    if (client === null && trace === null) return null;
-    return { ...(client && { client }), ...(trace && { trace }) };
+    const session = this.session ?? (trace === null ? null : traceIdOf(trace));
+    if (client === null && session === null) return null;
+    return { ...(client && { client }), ...(trace && { trace }), ...(session && { session }) };
   }
 
   /** Returns the headers that every response has. */

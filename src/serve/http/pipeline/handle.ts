@@ -14,6 +14,7 @@ import {
   type Reply,
   type Retry,
   requireAgentAllowed,
+  type Withheld,
   type WorkspaceClient,
 } from "../../../core/writer/contract.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -29,6 +30,7 @@ import { inPieces } from "./large-body.ts";
 import { PIECE } from "./large-json.ts";
 import { watched } from "./live.ts";
 import { retryKey, retryOf, retryOfLarge } from "./retry.ts";
+import { SESSION_HEADER, sessionIn } from "./session-header.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -83,6 +85,7 @@ export async function handle(route: AnyRoute, routed: Routed, deps: HandleDeps):
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
   const { headers } = request;
+  if (!isForPeople(route)) exchange.session = sessionIn(headers, SESSION_HEADER);
   const { preconditions } = route;
   const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
   const key = retryKey(route, headers);
@@ -138,6 +141,8 @@ export async function perform(
   const operation: OperationRequest = { name, input, principal, isAbandoned };
   const via = exchange.via;
   if (via !== null) operation.via = via;
+  const withheld = withheldFrom(request);
+  if (withheld !== null) operation.withheld = withheld;
   if (retry !== null) operation.retry = retry;
   const mayTakeLong = looksFirst(name, input) || isComposite(name);
   const send = () => (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
@@ -156,6 +161,13 @@ export async function perform(
   }
   if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
   return reply;
+}
+
+/** Returns when the answer to a request goes out without its content; null for never. */
+function withheldFrom({ method, headers }: Request): Withheld | null {
+  if (method === "HEAD") return "always";
+  const ifNoneMatch = method === "GET" ? headers.get("if-none-match") : null;
+  return ifNoneMatch === null ? null : { ifNoneMatch };
 }
 
 /** Whether nothing was done since the request's key has changed after the main thread has looked it up. */

@@ -9,3 +9,6 @@ export function traceOf(header: string | null): string | null {
   const [known, version] = TRACEPARENT.exec(header) ?? [null];
   return version === "00" && known !== header ? null : known;
 }
+
+/** Returns the id of the trace in a valid `traceparent`. */
+export const traceIdOf = (traceparent: string): string => traceparent.split("-")[1] as string;

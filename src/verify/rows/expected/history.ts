@@ -196,6 +196,11 @@ export class AgentHistory {
     this.#addCheckpoint(id, asOf);
   }
 
+  /** Returns the position of a checkpoint that exists as far as the log was read; null for none. */
+  asOf(id: string): number | null {
+    return this.#existing.get(id) ?? null;
+  }
+
   /** Whether these are exactly the ids of the checkpoints that exist after the last event. */
   areCheckpoints(ids: ReadonlySet<string>): boolean {
     return ids.size === this.#existing.size && [...ids].every((id) => this.#existing.has(id));

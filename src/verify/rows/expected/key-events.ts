@@ -20,6 +20,8 @@ export interface KeyEvent {
   /** Of what was written: the digest of the content, hex, and when the entry ends by itself, ms; null for never. */
   digest: string;
   expiresAtMs: number | null;
+  /** The position of the version that was found, if the event states it; null otherwise. */
+  returned: number | null;
 }
 
 /** Whether an event found an entry that its operation needs, or found none. */
@@ -30,7 +32,15 @@ export const isAboutEntries = ({ operation, result }: Pick<AuditEventBody, "oper
 export function keyEventOf(event: AuditEventBody, details: JsonObject | null): KeyEvent | null {
   const { agent_id, config_version, seq, result, timestamp } = event;
   const effect = recordedEffect(event, details);
-  const of = { agent_id, config_version, seq, timeMs: Date.parse(timestamp), digest: "", expiresAtMs: null };
+  const of = {
+    agent_id,
+    config_version,
+    seq,
+    timeMs: Date.parse(timestamp),
+    digest: "",
+    expiresAtMs: null,
+    returned: null,
+  };
   if (effect.kind === "put") {
     const { key, digest, expiresAtMs } = effect;
     return { ...of, act: "writes", key, digest, expiresAtMs };
@@ -38,9 +48,9 @@ export function keyEventOf(event: AuditEventBody, details: JsonObject | null): K
   if (effect.kind === "end") return { ...of, act: "ends", key: effect.key };
   // What a batch did not find may be what its undone parts had ended.
   if (!isAboutEntries(event) || details === null || details.undone === true) return null;
-  return typeof details.key === "string"
-    ? { ...of, act: result === "ok" ? "finds" : "misses", key: details.key }
-    : null;
+  if (typeof details.key !== "string") return null;
+  const [returned = null] = Array.isArray(details.returned) ? (details.returned as number[]) : [];
+  return { ...of, act: result === "ok" ? "finds" : "misses", key: details.key, returned };
 }
 
 /** Returns the prefix under which an event found no entry; null for other events. */

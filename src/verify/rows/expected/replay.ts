@@ -14,10 +14,13 @@ import { staysPresent } from "../../../core/rows/restore.ts";
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
+import { type ListedRecall, listedRecall } from "../../../log/recall.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentHistory, BulkChange, Histories, PrefixChange } from "./history.ts";
 import { type KeyEvent, keyEventOf, missedPrefix } from "./key-events.ts";
+import { Lives } from "./lives.ts";
+import { firstAtOrAfter } from "./positions.ts";
 import { ExpectedNames, MultisetPrint, NEVER, nameOf, type Version } from "./versions.ts";
 
 /** The most keys that are followed at once by default. */
@@ -51,7 +54,15 @@ interface AgentReplay {
   keys: Map<string, FollowedKey>;
   /** The number of versions of its keys, present and past, that there are at most. */
   versions: number;
+  /** The positions of all writes whose details are known, of keys that are followed or not, ascending; and of the others. */
+  writes: number[];
+  blankWrites: Set<number>;
+  /** When the versions of the followed keys were there; and the keys of those that may still be, or be again. */
+  lives: Lives;
+  keyOf: Map<number, FollowedKey>;
 }
+
+const NOT_THERE = "the operation states that it returned a version that was not there then";
 
 /** An event that is not possible after the events before it. */
 interface Impossible {
@@ -91,12 +102,15 @@ export class Replay {
   take(event: AuditEventBody, details: JsonObject | null): void {
     const ofKey = keyEventOf(event, details);
     if (ofKey !== null) return void this.takeKey(ofKey);
+    const recall = listedRecall(event, details);
+    if (recall !== null) this.#recall(event, recall);
     const history = this.#histories.of(event.agent_id);
     const missed = missedPrefix(event, details);
     if (missed !== null) return void history.miss(event, missed);
     const effect = recordedEffect(event, details);
     const begun = history.historyFrom;
     history.take(event, effect);
+    if (effect.kind === "unknown" && effect.of === "put") this.#agent(event.agent_id).blankWrites.add(event.seq);
     if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect, begun);
   }
 
@@ -106,6 +120,7 @@ export class Replay {
     if (seq <= this.#histories.start) return;
     const agent = this.#agent(agent_id);
     if (expiresAtMs !== null) agent.history.expiring = true;
+    if (act === "writes") agent.writes.push(seq);
     if (!this.#isFollowed(key)) return;
     const known = agent.keys.get(key);
     if (known !== undefined) this.#follow(agent, known);
@@ -119,9 +134,12 @@ export class Replay {
     const { seq, timeMs, key, digest, expiresAtMs } = event;
     const expiresMs = expiresAtMs ?? NEVER;
     const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs, expiresMs, digest };
+    agent.lives.begin(seq, seq);
     if (known === undefined) {
       const followed = history.bulkChanges.length;
-      agent.keys.set(key, { key, present: version, past: [], followed, met: false });
+      const made = { key, present: version, past: [], followed, met: false };
+      agent.keys.set(key, made);
+      agent.keyOf.set(seq, made);
       agent.versions += 1;
       this.#hold(1);
       return;
@@ -135,9 +153,9 @@ export class Replay {
         version.createdMs = before.createdMs;
       }
       if (history.isSeenNow(before.from, seq) || (goesOn && history.keeps(event))) this.#end(agent, known, seq, true);
-      // Of one that is gone, a sweep may have removed the row before.
-      else if (goesOn) agent.versions -= 1;
+      else this.#drop(agent, known, before.written, seq, goesOn);
     }
+    agent.keyOf.set(seq, known);
     this.#forget(agent, known);
     agent.versions += 1;
     known.present = version;
@@ -155,6 +173,37 @@ export class Replay {
     } else if (act === "misses" && isThere && !history.mayBeSwept(present)) {
       this.impossible.push({ agentId, seq, message: "the operation found no entry, and there was one under its key" });
     }
+    const { returned } = event;
+    if (returned !== null && isThere && present.written !== returned)
+      this.impossible.push({ agentId, seq, message: NOT_THERE });
+  }
+
+  /** Compares the versions that a read lists with those that there were. */
+  #recall({ agent_id: chain, seq }: AuditEventBody, recall: ListedRecall): void {
+    const { agentId, positions, checkpoints, readSeq, ofHistory } = recall;
+    const { start, prunedBefore } = this.#histories;
+    if (seq <= start || prunedBefore > 0 || this.overflowed) return;
+    // What was there before a pruning is known only as far as it was kept.
+    if (readSeq !== null && readSeq <= start) return;
+    const agent = this.#agent(agentId);
+    const moments = [...checkpoints.map((id) => agent.history.asOf(id)), readSeq].filter((at) => at != null);
+    for (const written of positions) {
+      if (this.#mayBeThere(agent, written, moments, ofHistory)) continue;
+      this.impossible.push({ agentId: chain, seq, message: NOT_THERE });
+      return;
+    }
+  }
+
+  /** Whether a version may have been there at one of some moments, or in the history of then. */
+  #mayBeThere(agent: AgentReplay, written: number, moments: readonly number[], ofHistory: boolean): boolean {
+    const { history, lives } = agent;
+    const key = agent.keyOf.get(written);
+    if (key !== undefined) this.#follow(agent, key);
+    const endedFrom = ofHistory ? history.historyFrom : Number.POSITIVE_INFINITY;
+    if (lives.has(written)) return history.isOpen || moments.some((at) => lives.wasThere(written, at, endedFrom));
+    // The write was pruned or erased, or its key is followed in another part.
+    if (written <= this.#histories.start || agent.blankWrites.has(written)) return true;
+    return this.parts > 1 && agent.writes[firstAtOrAfter(agent.writes, written)] === written;
   }
 
   /**
@@ -215,6 +264,8 @@ export class Replay {
       if (agent.history.isStored(version.from, to)) this.#count(agent, key, version, to);
       followed.past.push({ ...version, to });
     }
+    agent.lives.keep(version.written, version.from, to);
+    agent.keyOf.set(version.written, followed);
     agent.versions += 1;
     this.#hold(1);
   }
@@ -307,6 +358,7 @@ export class Replay {
     if (wanted === undefined) return;
     const { to: _, ...version } = wanted;
     one.present = { ...version, from: seq };
+    agent.lives.begin(version.written, seq);
     agent.versions += 1;
   }
 
@@ -315,16 +367,29 @@ export class Replay {
     const { present } = one;
     one.present = null;
     if (present === null) return;
+    agent.lives.end(present.written, to);
     if (!isKept) agent.versions -= 1;
     else if (agent.history.isStored(present.from, to)) this.#count(agent, one.key, present, to);
     one.past.push({ ...present, to });
     this.#held += 1;
   }
 
+  /**
+   * Ends a life of a version that is not kept. A checkpoint may see an earlier life of it. Of one that was gone, a sweep may
+   * have removed the row before.
+   */
+  #drop(agent: AgentReplay, { past }: FollowedKey, written: number, to: number, wasThere: boolean): void {
+    if (wasThere) agent.versions -= 1;
+    agent.lives.end(written, to);
+    if (!past.some((other) => other.written === written)) agent.keyOf.delete(written);
+  }
+
   /** Forgets versions that no restore can bring back, since no checkpoint sees them, if all bulk changes are applied. */
   #forget(agent: AgentReplay, one: FollowedKey): void {
     if (one.past.length === 0) return;
     const seen = one.past.filter(({ from, to }) => agent.history.isSeenNow(from, to));
+    for (const { written } of one.past)
+      if (!seen.some((other) => other.written === written)) agent.keyOf.delete(written);
     this.#held -= one.past.length - seen.length;
     one.past = seen;
   }
@@ -338,7 +403,15 @@ export class Replay {
 
   #agent(agentId: string | null): AgentReplay {
     return this.#agents.getOrInsertComputed(agentId, () => {
-      return { history: this.#histories.of(agentId), expected: new ExpectedNames(), keys: new Map(), versions: 0 };
+      const history = this.#histories.of(agentId);
+      const versions = {
+        versions: 0,
+        writes: [],
+        blankWrites: new Set<number>(),
+        lives: new Lives(),
+        keyOf: new Map(),
+      };
+      return { history, expected: new ExpectedNames(), keys: new Map(), ...versions };
     });
   }
 

@@ -36,6 +36,7 @@ const textsOf = ({ url, format, filter, ca, client_certificate }: Sink) => ({
   operations: filter.operations?.join(", ") ?? "",
   results: filter.results?.join(", ") ?? "",
   agents: filter.agents?.join(", ") ?? "",
+  sessions: filter.sessions?.join(", ") ?? "",
   ca: ca ?? "",
   client_certificate: client_certificate ?? "",
   client_key: "",
@@ -50,6 +51,7 @@ const EMPTY: Texts = {
   operations: "",
   results: "",
   agents: "",
+  sessions: "",
   ca: "",
   client_certificate: "",
   client_key: "",
@@ -60,8 +62,10 @@ const orNull = (text: string): string | null => (text.trim() === "" ? null : tex
 
 /** Returns the settings in the fields. Secrets that are left empty stay as they are. */
 function bodyOf(texts: Texts, includeDetails: boolean): Record<string, unknown> {
-  const { url, format, operations, results, agents, ca, client_certificate, client_key, token } = texts;
-  const lists = Object.entries({ operations, results, agents }).map(([name, text]) => [name, itemsOf(text)] as const);
+  const { url, format, operations, results, agents, sessions, ca, client_certificate, client_key, token } = texts;
+  const lists = Object.entries({ operations, results, agents, sessions }).map(
+    ([name, text]) => [name, itemsOf(text)] as const,
+  );
   const certificate = orNull(client_certificate);
   return {
     url: url.trim(),
@@ -100,6 +104,12 @@ function Settings({ type, field, includeDetails, onIncludeDetails, isNew }: Sett
       />
       <TextField label="Only these results" hint="Such as blocked, denied. Empty: all." {...field("results")} />
       <TextField label="Only these agents" hint="Ids. Empty: all, and events of no agent." {...field("agents")} />
+      <TextField
+        label="Only these sessions"
+        hint="As requests name them. Empty: all."
+        {...field("sessions")}
+        spellcheck={false}
+      />
       <Check
         label="Send details"
         hint="They hold keys of entries and what clients chose, but no stored values."

@@ -14,11 +14,12 @@ export const placeWords = ({ type, url }: Pick<Sink, "type" | "url">): string =>
   type === "file" ? url : (URL.parse(url)?.host ?? url);
 
 /** Returns which events a sink gets. */
-export function filterWords({ operations, results, agents }: Sink["filter"]): string {
+export function filterWords({ operations, results, agents, sessions }: Sink["filter"]): string {
   const parts = [
     operations && `${operations.join(", ")}`,
     results && `results ${results.join(", ")}`,
     agents && `agents ${agents.join(", ")}`,
+    sessions && `sessions ${sessions.join(", ")}`,
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? "all events" : parts.join("; ");
 }

@@ -19,6 +19,8 @@ export const WINDOWS: Readonly<Record<string, readonly [label: string, ms: numbe
 export const WORDS = [
   ["agent_id", "Agents"],
   ["actor", "Actors (ids)"],
+  ["session", "Sessions"],
+  ["on_behalf_of", "On behalf of"],
   ["key", "Key of data"],
   ["detector", "Detectors"],
   ["mode", "What was done about it"],
@@ -70,6 +72,8 @@ export function fitsHere(event: AuditEvent): boolean {
     operations: operationsHere() ?? undefined,
     results: list(here("result")),
     actors: list(here("actor")),
+    sessions: list(here("session")),
+    subjects: list(here("on_behalf_of")),
     key: here("key") || undefined,
     detectors: list(here("detector")),
     modes: list(here("mode")),

@@ -95,7 +95,9 @@ function FilterBar() {
               ),
             )}
           </div>
-          <p class="hint faint">Several agents, actors, detectors or policies are separated by commas.</p>
+          <p class="hint faint">
+            Several agents, actors, sessions, subjects, detectors or policies are separated by commas.
+          </p>
         </Form>
       </details>
     </>

@@ -36,6 +36,10 @@ const HEADERS = {
   "MCP-Protocol-Version": { description: "The version of the protocol.", example: "2025-11-25" },
   "Mcp-Method": { description: "From version 2026-07-28: the method again.", example: "tools/list" },
   "Mcp-Name": { description: "From version 2026-07-28: the name of the tool again.", example: "memory_read" },
+  "Mcp-Session-Id": {
+    description: "Before version 2026-07-28: what `initialize` answered. Events have it as `session`.",
+    example: "0c6a2f5e012345670c6a2f5e01234567",
+  },
 };
 
 /** The endpoints, as operations of the document. */
@@ -48,7 +52,7 @@ export const MCP_OPERATIONS: readonly Described[] = MCP_PATHS.map((path) => ({
     summary: path.includes(":agent_id") ? "One agent's memory over MCP" : "The API over MCP",
     description: path.includes(":agent_id")
       ? "As `POST /v1/mcp`, for one agent. Scopes: any."
-      : `A message of the Model Context Protocol, Streamable HTTP without sessions. \`${METHOD}\` lists the operations that the key may use as tools. Each call is recorded as its operation. Scopes: any.`,
+      : `A message of the Model Context Protocol, Streamable HTTP. No state is kept for a session. \`${METHOD}\` lists the operations that the key may use as tools. Each call is recorded as its operation. Scopes: any.`,
     parameters: parametersOf({ path, query: McpQuery, headers: HEADERS, retryable: true }, components),
     requestBody: {
       required: true,
@@ -73,7 +77,7 @@ function responses(components: Components): JsonObject {
   return {
     200: {
       description: "The answer to a request. A tool's refusal is a result with `isError`.",
-      ...components.headers(["X-Audit-Id", "Idempotent-Replayed"]),
+      ...components.headers(["X-Audit-Id", "Idempotent-Replayed", "Mcp-Session-Id"]),
       content: { "application/json": answer },
     },
     202: { description: "A notification was accepted.", ...components.headers([]) },

@@ -5,6 +5,7 @@ import { AgentId } from "../../../../api/fields.ts";
 import type { CompiledEndpoint } from "../../../../api/route.ts";
 import { inQuery } from "../../../../api/validate.ts";
 import type { JsonObject } from "../../../../json.ts";
+import { SESSION_HEADER } from "../../pipeline/session-header.ts";
 import type { Components } from "./components.ts";
 
 const path = (description: string, example: string) => ({ description, schema: { type: "string" }, example });
@@ -57,6 +58,16 @@ const RETRY_PARAMETER: JsonObject = {
   example: "5f0d1c9e-7a52-4d0f-9a55-7d1f1f6f4c11",
 };
 
+/** The header by which requests say that they belong together. */
+const SESSION_PARAMETER: JsonObject = {
+  name: SESSION_HEADER,
+  in: "header",
+  description:
+    "A name for what belongs together, such as a conversation. The event has it as `session`, unless a policy finds something in it.",
+  schema: { type: "string", minLength: 1, maxLength: 128, pattern: "^[!-~]+$" },
+  example: "conversation-42",
+};
+
 /** The members of a route from which its parameters are made. */
 type Parts = Pick<CompiledEndpoint, "path" | "headers" | "retryable"> & { query: TObject | undefined };
 
@@ -66,6 +77,7 @@ export function parametersOf({ path: routed, query, headers, retryable }: Parts,
     return { name, in: "header", description, schema: { type: "string" }, example };
   });
   if (retryable) inHeader.push(RETRY_PARAMETER);
+  if (routed.startsWith("/v1/")) inHeader.push(SESSION_PARAMETER);
   return [...pathParameters(routed), ...queryParameters(query, components), ...inHeader];
 }
 
