@@ -4,6 +4,7 @@
  * are decoded strictly here.
  */
 import { isAscii, isUtf8 } from "node:buffer";
+import { OF_BYTES } from "./statements.ts";
 
 /** Decodes UTF-8; null when the bytes are not UTF-8, and for null. */
 export function decodeText(bytes: Buffer | null): string | null {
@@ -33,7 +34,7 @@ export const packed = (columns: readonly string[]): string =>
 
 /** SQL: the packed rows of a page as one value. @param rest the query after its columns, with its limit */
 export const pageOf = (piece: string, rest: string): string =>
-  `SELECT CAST(group_concat(piece, '') AS BLOB) FROM (SELECT ${piece} AS piece ${rest})`;
+  `${OF_BYTES}SELECT CAST(group_concat(piece, '') AS BLOB) FROM (SELECT ${piece} AS piece ${rest})`;
 
 /** Reads packed rows one after the other. */
 export class PackedRows {
