@@ -38,6 +38,10 @@ const COUNT = COLUMNS.length + 1;
 /** Entries with the events that wrote them. */
 const FROM = "FROM entries LEFT JOIN events ON seq = written_seq";
 
+const WITH_VALUE = packed([...COLUMNS, "value"]);
+/** Its rows come from a subquery with a limit, a table of its own, so that SQLite computes each size once. */
+const WITH_SIZE = packed([...COLUMNS, "size"]);
+
 /** A row of an entry in a list. */
 export interface EntryRow extends ListedEntry {
   id: number;
@@ -47,11 +51,9 @@ export interface EntryRow extends ListedEntry {
 
 /** Returns the rows of a query. @param rest the query after its tables, with a limit @throws {DamagedText} */
 export function readRows(reader: Reader, includeValues: boolean, rest: string, bound: readonly SqlValue[]) {
-  // A subquery with a limit is a table of its own, so SQLite computes each size once instead of at each mention.
-  const sized = `FROM (SELECT ${COLUMNS.join(", ")}, ${SIZE} AS size ${FROM} ${rest})`;
   const page = includeValues
-    ? pageOf(packed([...COLUMNS, "value"]), `${FROM} ${rest}`)
-    : pageOf(packed([...COLUMNS, "size"]), sized);
+    ? pageOf(WITH_VALUE, `${FROM} ${rest}`)
+    : pageOf(WITH_SIZE, `FROM (SELECT ${COLUMNS.join(", ")}, ${SIZE} AS size ${FROM} ${rest})`);
   return after(reader.value<Buffer | null>(page, bound), (bytes) => rowsIn(bytes ?? NO_ROWS, includeValues));
 }
 
