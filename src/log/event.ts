@@ -97,11 +97,12 @@ export function canonicalEvent(body: AuditEventBody): string {
 }
 
 /**
- * Reports whether the members of an event have their forms, so that {@link parseEvent} returns the same.
+ * Reports whether the members of an event have their forms, so that {@link parseEvent} returns the same. The id and the
+ * timestamp were made of the position and of a moment, so only their presence is examined.
  * @param text what {@link textOf} returns for them
  */
-export const isInForm = (body: AuditEventBody, text: string): boolean =>
-  EVENT.test(text) && rangeProblem(body) === null;
+export const isInForm = ({ seq, agent_seq: agentSeq }: AuditEventBody, text: string): boolean =>
+  Number.isSafeInteger(seq) && Number.isSafeInteger(agentSeq) && EVENT.test(text);
 
 /** Returns the text of an event whose members have their forms. */
 export const textOf = (body: AuditEventBody): string =>

@@ -4,6 +4,7 @@
  * are decoded strictly here.
  */
 import { isAscii, isUtf8 } from "node:buffer";
+import { OF_BYTES } from "./statements.ts";
 
 /** Decodes UTF-8; null when the bytes are not UTF-8, and for null. */
 export function decodeText(bytes: Buffer | null): string | null {
@@ -13,6 +14,8 @@ export function decodeText(bytes: Buffer | null): string | null {
 
 /** The first letters of SQLite's names of types. */
 const [TEXT, INTEGER, NULL, BLOB] = ["t", "i", "n", "b"].map((letter) => letter.charCodeAt(0));
+/** The lengths of `integer`, and of SQLite's other names of types: `text`, `blob`, `null` and `real`. */
+const [LONG_NAME, SHORT_NAME] = [7, 4];
 const [SPACE, ZERO] = [0x20, 0x30];
 
 /** The type of a column, followed by `?` when it may be NULL. */
@@ -31,7 +34,7 @@ export const packed = (columns: readonly string[]): string =>
 
 /** SQL: the packed rows of a page as one value. @param rest the query after its columns, with its limit */
 export const pageOf = (piece: string, rest: string): string =>
-  `SELECT CAST(group_concat(piece, '') AS BLOB) FROM (SELECT ${piece} AS piece ${rest})`;
+  `${OF_BYTES}SELECT CAST(group_concat(piece, '') AS BLOB) FROM (SELECT ${piece} AS piece ${rest})`;
 
 /** Reads packed rows one after the other. */
 export class PackedRows {
@@ -42,6 +45,8 @@ export class PackedRows {
   #row = "";
   #first = 0;
   #at = 0;
+  /** The hex of columns of bytes beside each other, which are converted at once, and where they are. */
+  #hex = { text: "", start: 0, end: 0 };
 
   /** @param count the number of columns */
   constructor(
@@ -59,12 +64,11 @@ export class PackedRows {
     let at = this.#at;
     if (at >= bytes.length) return false;
     for (let index = 0; index < this.#types.length; index++) {
-      this.#types[index] = bytes[at] as number;
+      const type = bytes[at] as number;
+      this.#types[index] = type;
       let length = 0;
-      for (; bytes[at] !== SPACE; at++) {
-        const digit = (bytes[at] as number) - ZERO;
-        if (digit <= 9) length = length * 10 + digit; // letters, which name the type, come after the digits in ASCII
-      }
+      for (at += type === INTEGER ? LONG_NAME : SHORT_NAME; bytes[at] !== SPACE; at++)
+        length = length * 10 + (bytes[at] as number) - ZERO;
       this.#ends[index] = length;
       at += 1;
     }
@@ -75,6 +79,7 @@ export class PackedRows {
     }
     this.#at = at;
     this.#row = bytes.toString("latin1", this.#first, at);
+    this.#hex.end = 0;
     return true;
   }
 
@@ -124,7 +129,16 @@ export class PackedRows {
 
   /** Returns the bytes of any value in lower-case hex. */
   hex(index: number): string {
-    return this.bytes.toString("hex", this.#start(index), this.#ends[index]);
+    const [start, end] = [this.#start(index), this.#ends[index] as number];
+    const known = this.#hex;
+    if (start < known.start || end > known.end) {
+      let last = index;
+      while (this.isBlob(last + 1)) last++;
+      known.start = start;
+      known.end = this.#ends[last] as number;
+      known.text = this.bytes.toString("hex", start, known.end);
+    }
+    return known.text.slice(2 * (start - known.start), 2 * (end - known.start));
   }
 
   #start(index: number): number {

@@ -13,7 +13,7 @@ type Statement = ReturnType<Driver["prepare"]>;
 /** The most distinct statements of a connection for `get`, and for other calls. All SQL is governd's own, so more would be a defect. */
 const MAX_STATEMENTS = 256;
 
-/** The file has text that is not UTF-8, or text in a column that cannot have text. */
+/** The file has text that is not UTF-8, or a value of another type than its column's. */
 class DamagedText extends Error {
   override readonly name = "DamagedText";
   /** SQLite's code for a damaged file. */
@@ -37,7 +37,13 @@ interface GuardedSelect {
   decode(row: unknown[]): unknown[];
 }
 
-/** Reports whether a statement can be guarded. Other statements return numbers, or text that SQLite makes. */
+/** Begins a query whose columns are bytes already. Guarding it would copy them three times, which may be megabytes. */
+export const OF_BYTES = "/* of bytes */ ";
+
+/**
+ * Reports whether a statement must be guarded. Others return numbers, text that SQLite makes, or begin with
+ * {@link OF_BYTES}.
+ */
 const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
 
 /** Returns the guarded form of a query whose columns have these types. */
@@ -188,6 +194,12 @@ export class Statements {
 export function requireText(bytes: Uint8Array): Uint8Array {
   if (!isUtf8(bytes)) throw new DamagedText();
   return bytes;
+}
+
+/** Returns a value that was found in a packed row. @throws {DamagedText} when it is null: it has not its column's type */
+export function sound<T>(value: T | null): T {
+  if (value === null) throw new DamagedText();
+  return value;
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -39,10 +39,14 @@ beforeAll(async () => {
   tables.push(...names("table"));
   for (const table of tables) {
     if (connection.get(`SELECT 1 FROM "${table}"`) === undefined) continue;
-    const its = connection.all<[string]>("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?", [
-      table,
-    ]);
-    for (const [name] of its) filled.add(name);
+    const its = connection.all<[string, string | null]>(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?",
+      [table],
+    );
+    for (const [name, sql] of its) {
+      const condition = /\sWHERE\s([^]*)$/.exec(sql ?? "")?.[1] ?? "1";
+      if (connection.get(`SELECT 1 FROM "${table}" WHERE ${condition}`) !== undefined) filled.add(name);
+    }
   }
 }, PROCESS_TEST_MS);
 afterAll(() => directory[Symbol.dispose]());

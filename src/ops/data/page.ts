@@ -2,11 +2,12 @@
 
 import type { CursorPosition } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
+import type { ListedEntry } from "../../core/rows/listing/entry-rows.ts";
 import { countGroups, countListed } from "../../core/rows/listing/groups.ts";
 import type { Position } from "../../core/rows/listing/order.ts";
 import type { ListMoment } from "../../core/rows/listing/parts.ts";
 import type { Wanted } from "../../core/rows/listing/positions.ts";
-import { type ListedEntry, listed } from "../../core/rows/listing/rows.ts";
+import { listed } from "../../core/rows/listing/rows.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { type Recall, recallOf } from "../../log/recall.ts";

@@ -1,6 +1,7 @@
 /** Reads present entries in the order of their keys. */
 import type { Sorting } from "../../../operation-facts.ts";
-import type { Reader, Row } from "../../../store/transaction.ts";
+import type { MaybePromise, Reader } from "../../../store/transaction.ts";
+import type { SqlValue } from "../../../store/values.ts";
 import { goOn } from "../../../store/walk.ts";
 import type { AgentState } from "../agents.ts";
 import { endOfPrefix } from "../entries.ts";
@@ -20,23 +21,42 @@ interface KeyRange {
  * Returns rows of some columns; the key is the first column.
  * @throws {OutOfOrder} when the rows are not after `after`
  */
-export async function rowsByKey<R extends Row>(
+export const rowsByKey = <R extends readonly [key: string, ...unknown[]]>(
   reader: Reader,
   agent: AgentState,
   columns: string,
   range: KeyRange,
   nowMs: number,
+): Promise<R[]> =>
+  readByKey(reader, agent, range, nowMs, {
+    read: (rest, bound) => reader.all<R>(`SELECT ${columns} FROM entries ${rest}`, bound),
+    keyOf: ([key]) => key,
+  });
+
+/** How to read rows. `rest` is the query after its tables. */
+interface Reading<R> {
+  read(rest: string, bound: readonly SqlValue[]): MaybePromise<R[]>;
+  keyOf(row: R): string;
+}
+
+/** {@link rowsByKey} for rows that are read in another way. */
+export async function readByKey<R>(
+  reader: Reader,
+  agent: AgentState,
+  range: KeyRange,
+  nowMs: number,
+  { read, keyOf }: Reading<R>,
 ): Promise<R[]> {
   const keys = keysOf(range);
   const shown = await visible(reader, agent, nowMs);
-  const rows = await reader.all<R>(
-    `SELECT ${columns} FROM entries WHERE agent = ? AND live_to IS NULL AND ${keys.sql} ${shown.sql}
-     ORDER BY key ${range.order ?? "asc"} LIMIT ? OFFSET ?`,
+  const rows = await read(
+    `WHERE agent = ? AND live_to IS NULL AND ${keys.sql} ${shown.sql} ORDER BY key ${range.order ?? "asc"} LIMIT ? OFFSET ?`,
     [agent.firstSeq, ...keys.bound, ...shown.bound, range.limit, range.offset ?? 0],
   );
-  const last = rows.at(-1)?.[0] as string | undefined;
+  const last = rows.at(-1);
   const { after } = range;
-  if (last !== undefined && after !== null) range.order === "desc" ? goOn(last, after) : goOn(after, last);
+  if (last !== undefined && after !== null)
+    range.order === "desc" ? goOn(keyOf(last), after) : goOn(after, keyOf(last));
   return rows;
 }
 

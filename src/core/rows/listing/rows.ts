@@ -3,30 +3,12 @@ import type { JsonObject } from "../../../json.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
 import { WITH_IDS_OF_AGENT } from "../entries.ts";
-import { versionOf, WRITTEN_RANDOM } from "../log/events.ts";
+import { type EntryRow, type ListedEntry, readRows } from "./entry-rows.ts";
 import { entryFilter } from "./filter.ts";
-import { rowsByKey } from "./keys.ts";
+import { readByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
 import { type ListMoment, visible } from "./parts.ts";
 import { type EntryPosition, findPositions, type Wanted } from "./positions.ts";
-
-/** An entry in a list. */
-export interface ListedEntry {
-  key: string;
-  /** A JSON string; null when values are not requested. */
-  value: string | null;
-  /** Bytes of the value as UTF-8. */
-  size: number;
-  /** A JSON object. */
-  metadata: string;
-  createdAt: number;
-  updatedAt: number;
-  /** When the entry expires, ms; null for never. */
-  expiresAt: number | null;
-  writtenSeq: number;
-  /** The id of the event that wrote the entry. */
-  version: string;
-}
 
 /** An entry and its position. The entry is null if it changed while the list was made. */
 interface Listed {
@@ -52,50 +34,13 @@ class StepSize {
     this.#most = includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE;
   }
 
-  /** Adapts the number to the rows of a step. Only values that had to be read, which are texts, count. */
-  follow(read: readonly EntryTuple[]): void {
-    const characters = read.reduce((sum, [, , value]) => sum + (typeof value === "string" ? value.length : 0), 0);
+  /** Adapts the number to the rows of a step. */
+  follow(read: readonly EntryRow[]): void {
+    const characters = read.reduce((sum, row) => sum + row.characters, 0);
     if (characters > CHARACTERS_AT_ONCE)
       this.rows = Math.max(1, Math.floor((this.rows * CHARACTERS_AT_ONCE) / characters));
     else if (2 * characters <= CHARACTERS_AT_ONCE) this.rows = Math.min(2 * this.rows, this.#most);
   }
-}
-
-/**
- * SQL: the size of the value if its JSON text has no escapes, which takes no reading of the text; otherwise the text.
- */
-const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
-
-const columns = (includeValues: boolean): string =>
-  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq, ${WRITTEN_RANDOM}`;
-
-type EntryTuple = [
-  key: string,
-  id: number,
-  value: string | number,
-  metadata: string,
-  createdAt: number,
-  updatedAt: number,
-  expiresAt: number | null,
-  writtenSeq: number,
-  random: Uint8Array | null,
-];
-
-function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
-  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
-  const isText = typeof value === "string";
-  const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
-  return {
-    key,
-    value: isText && includeValues ? value : null,
-    size,
-    metadata,
-    createdAt,
-    updatedAt,
-    expiresAt,
-    writtenSeq,
-    version: versionOf(writtenSeq, random),
-  };
 }
 
 /** A page of a list. */
@@ -129,11 +74,14 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
     await moment.pause();
     const want = Math.min(size.rows, left);
     const range = { prefix, order, after, offset, limit: want };
-    const rows = await rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
+    const rows = await readByKey(reader, agent, range, moment.nowMs, {
+      read: (rest, bound) => readRows(reader, includeValues, rest, bound),
+      keyOf: ({ key }) => key,
+    });
     size.follow(rows);
-    yield rows.map((row) => ({ entry: toListed(row, includeValues), position: [row[0]] as const }));
+    yield rows.map((entry) => ({ entry, position: [entry.key] as const }));
     if (rows.length < want) return;
-    after = rows.at(-1)?.[0] as string;
+    after = rows.at(-1)?.key as string;
     left -= want;
     offset = 0;
   }
@@ -162,11 +110,11 @@ async function readPlaces(
   size: StepSize,
 ): Promise<Listed[]> {
   const shown = await visible(reader, agent, nowMs);
-  const sql = `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`;
-  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound];
-  const rows = await reader.all<EntryTuple>(sql, named);
+  const rest = `WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql} LIMIT ?`;
+  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound, places.length];
+  const rows = await readRows(reader, includeValues, rest, named);
   size.follow(rows);
-  const byId = new Map(rows.map((row) => [row[1], toListed(row, includeValues)]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   const { order } = orderBy(wanted);
   const matches = filter === undefined ? () => true : entryFilter(filter).matches;
   return places.map(({ id, position }) => {

@@ -20,15 +20,18 @@ export interface FileEvent extends StoredEvent {
   typed: boolean;
 }
 
-/** The columns that events are read from, with their types, in the order of the constants below. */
+/**
+ * The columns that events are read from, with their types, in the order of the constants below. Those of bytes are
+ * beside each other, so that their hex is made at once.
+ */
 const COLUMNS: Readonly<Record<string, ColumnType>> = {
   ...{ seq: "integer", actor: "text", agent_id: "text?", agent_seq: "integer", blocked_by: "text?" },
-  ...{ config_version: "integer?", details_commitment: "blob", random: "blob", operation: "text" },
-  ...{ previous_hash: "blob", result: "text", time: "integer", hash: "blob", details: "text?", details_salt: "blob?" },
+  ...{ config_version: "integer?", operation: "text", result: "text", time: "integer", details: "text?" },
+  ...{ random: "blob", details_commitment: "blob", previous_hash: "blob", hash: "blob", details_salt: "blob?" },
 };
 const [SEQ, ACTOR, AGENT_ID, AGENT_SEQ, BLOCKED_BY, CONFIG_VERSION] = [0, 1, 2, 3, 4, 5] as const;
-const [COMMITMENT, RANDOM, OPERATION, PREVIOUS, RESULT, TIME] = [6, 7, 8, 9, 10, 11] as const;
-const [HASH, DETAILS, SALT, WORKSPACE, PLACE] = [12, 13, 14, 15, 16] as const;
+const [OPERATION, RESULT, TIME, DETAILS, RANDOM] = [6, 7, 8, 9, 10] as const;
+const [COMMITMENT, PREVIOUS, HASH, SALT, WORKSPACE, PLACE] = [11, 12, 13, 14, 15, 16] as const;
 const COUNT = 17;
 const TYPES = typesOf(Object.values(COLUMNS));
 

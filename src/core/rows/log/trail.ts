@@ -68,16 +68,8 @@ interface Pace {
 /** Returns a page of events as JSON texts of the API, and the number before which the next page begins. */
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
-  const readsDetails = !isWhole({
-    sessions: filter.sessions,
-    subjects: filter.subjects,
-    key: filter.key,
-    detectors: filter.detectors,
-    modes: filter.modes,
-    text: filter.text,
-  });
+  const isListed = conditionOf(filter, window);
   const place = await sourceOf(reader, wanted);
-  const [from, to] = timesIn(window);
   const events: string[] = [];
   const until = pace.monotonicMs() + BUDGET_MS;
   let before = page.after === undefined ? place.end : Math.min(Number(page.after), place.end);
@@ -96,10 +88,7 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
     const { rows, next } = await place.part(before, size, toSkip + page.limit + 1 - events.length);
     let last = before;
     for (const row of rows) {
-      const body = bodyOf(row);
-      const time = Date.parse(body.timestamp);
-      const details = readsDetails && row.details !== null ? (JSON.parse(row.details) as JsonObject) : null;
-      if (time < from || time >= to || !fits(filter, { ...body, details })) continue;
+      if (isListed !== null && !isListed(row)) continue;
       if (toSkip > 0) toSkip -= 1;
       else if (events.length === page.limit) return { events, next: last };
       else events.push(presentEventJson(row));
@@ -113,6 +102,20 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
     if (nowMs - beganMs < MOMENT_MS) size = Math.min(size * 2, LARGEST_PART);
     await pace.pause();
   }
+}
+
+/** Returns whether an event is in a window of time and matches a filter; null when all do. */
+function conditionOf(filter: TrailFilter, window: TimeWindow): ((event: FileEvent) => boolean) | null {
+  if (isWhole(filter) && window.startMs === undefined && window.endMs === undefined) return null;
+  const { sessions, subjects, key, detectors, modes, text } = filter;
+  const readsDetails = !isWhole({ sessions, subjects, key, detectors, modes, text });
+  const [from, to] = timesIn(window);
+  return (event) => {
+    const body = bodyOf(event);
+    const time = Date.parse(body.timestamp);
+    const details = readsDetails && event.details !== null ? (JSON.parse(event.details) as JsonObject) : null;
+    return time >= from && time < to && fits(filter, { ...body, details });
+  };
 }
 
 /** The results that have their own index. */
