@@ -109,8 +109,6 @@ CREATE TABLE entries (
 ) STRICT;
 CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
 CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;
--- The history of a key.
-CREATE INDEX entries_of_key ON entries (agent, key, live_to) WHERE live_to IS NOT NULL;
 -- It holds only the few entries with such a time, so writes of the others do not pay for it.
 CREATE INDEX entries_by_expiry ON entries (agent, expires_at) WHERE expires_at IS NOT NULL;
 
