@@ -12,6 +12,7 @@ import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { CompareView } from "./pages/agent/compare.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
+import { HistoryView } from "./pages/agent/history.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
 import { SinksPage } from "./pages/sinks/sinks.tsx";
 import { WorkspaceTrailPage } from "./pages/trail/trail.tsx";
@@ -46,6 +47,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
     ({ agent = "", checkpoint = "" }) =>
       agentPage(agent, <CheckpointView key={agent} agentId={agent} checkpointId={checkpoint} />),
   ],
+  [`${AGENT}/data/history`, ({ agent = "" }) => agentPage(agent, <HistoryView key={agent} agentId={agent} />)],
   [`${AGENT}/compare`, ({ agent = "" }) => agentPage(agent, <CompareView key={agent} agentId={agent} />)],
   ...POLICY_TABS.map(([end, , View]) => {
     const page = () => (

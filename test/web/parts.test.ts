@@ -13,6 +13,7 @@ import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
 import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
 import { exportFile, sealSize } from "../../src/web/pages/workspace/saved-files.ts";
+import { comparedPart, MOST_CHARACTERS, MOST_LINES } from "../../src/web/ui/compared-part.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { verb } from "../../src/web/ui/event-words.ts";
 import { readableJson } from "../../src/web/ui/json-text.ts";
@@ -275,6 +276,26 @@ test("lines show the words in which they differ", () => {
     ],
   });
   expect(diffRows("one thing\n", "another text altogether\n")[0]?.words).toBe(null);
+});
+
+test("of long texts, the piece is compared in which they begin to differ", () => {
+  expect(comparedPart("a\nb", "a\nc")).toEqual({ before: "a\nb", after: "a\nc", fromLine: null });
+  const lines = Array.from({ length: 200_000 }, (_, at) => `${at}`);
+  const text = lines.join("\n");
+  const other = lines.with(150_000, "other").join("\n");
+  const part = comparedPart(text, other);
+  expect(part.fromLine).toBe(150_001);
+  expect([part.before.split("\n")[0], part.after.split("\n")[0]]).toEqual(["150000", "other"]);
+  expect([part.before.split("\n").length, comparedPart(text, text).fromLine]).toEqual([MOST_LINES, 1]);
+  // In a single line, it begins a little before the difference; what one text adds at its end counts, too.
+  const line = "word ".repeat(200_000);
+  expect(comparedPart(line, `${line}end`).after).toBe(`${"word ".repeat(200)}end`);
+  expect(comparedPart("", line).after.length).toBe(MOST_CHARACTERS);
+});
+
+test("the words of lines with little in common are not compared to the end", () => {
+  const words = (letter: string) => Array.from({ length: 4_000 }, (_, at) => `${letter}${at % 10}`).join(" ");
+  expect(diffRows(`${words("a")}\n`, `${words("b")}\n`)[0]?.words).toBe(null);
 });
 
 test("a text of several lines is compared line by line", () => {

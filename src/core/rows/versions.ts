@@ -1,4 +1,7 @@
-/** The versions of one entry, present and past, as far as its history is kept and readable. */
+/**
+ * The versions of one entry, present and past, as far as its history is kept and readable. No index has them by key, since
+ * every overwriting write would pay for it: a query looks at what has ended of the agent.
+ */
 import { eventId } from "../../ids.ts";
 import { HISTORY, history, historyCutoff, keepsHistory } from "../../screen/history.ts";
 import { freshAt } from "../../screen/retention.ts";
@@ -130,5 +133,7 @@ export async function findReadable(
   writtenSeq: number,
   { readable, nowMs }: { readable: Readable; nowMs: number },
 ): Promise<number | undefined> {
-  return reader.value<number>(ONE, [...parametersOf(agent, key, readable, nowMs), writtenSeq]);
+  // It ended after its write, so that a recent one is found among few.
+  const fromSeq = Math.max(readable.fromSeq, writtenSeq + 1);
+  return reader.value<number>(ONE, [...parametersOf(agent, key, { ...readable, fromSeq }, nowMs), writtenSeq]);
 }

@@ -155,6 +155,7 @@ export const paths = {
   versions: (id: string, agent: string) => `${paths.agent(id, agent)}/versions`,
   data: (id: string, agent: string, query: { prefix?: string; key?: string } = {}) =>
     address(`${paths.agent(id, agent)}/data`, query),
+  history: (id: string, agent: string, key: string) => address(`${paths.agent(id, agent)}/data/history`, { key }),
   checkpoints: (id: string, agent: string) => `${paths.agent(id, agent)}/checkpoints`,
   compare: (id: string, agent: string, query: { from?: string } = {}) =>
     address(`${paths.agent(id, agent)}/compare`, query),

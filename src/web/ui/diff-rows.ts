@@ -18,6 +18,9 @@ interface Row {
 /** Words of longer lines are not compared. */
 const LONGEST_LINE = 20_000;
 
+/** Lines with more words than these to remove and add have little in common, and would take long to compare. */
+const MOST_EDITS = 1_000;
+
 /** Of a line whose words are compared, this share at least is in both. */
 const LEAST_COMMON = 0.3;
 
@@ -55,7 +58,8 @@ export function diffRows(before: string, after: string): Row[] {
 function wordsOf(before: string, after: string): Row["words"] {
   const longest = Math.max(before.length, after.length);
   if (longest > LONGEST_LINE) return null;
-  const parts = diffWordsWithSpace(before, after);
+  const parts = diffWordsWithSpace(before, after, { maxEditLength: MOST_EDITS });
+  if (parts === undefined) return null;
   const common = parts.filter(({ added, removed }) => !added && !removed).map(({ value }) => value.trim());
   if (common.join("").length < LEAST_COMMON * longest) return null;
   const side = (other: "added" | "removed"): Part[] =>

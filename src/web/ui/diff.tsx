@@ -1,5 +1,8 @@
 /** Compares two texts line by line and word by word, side by side, or one above the other in a narrow window. */
+import { useMemo } from "preact/hooks";
+import { comparedPart, MOST_CHARACTERS, MOST_LINES } from "./compared-part.ts";
 import { diffRows, type Part } from "./diff-rows.ts";
+import { count } from "./numbers.ts";
 
 interface DiffProps {
   before: string;
@@ -9,7 +12,10 @@ interface DiffProps {
 }
 
 export function Diff({ before, after, beforeName, afterName }: DiffProps) {
-  const rows = diffRows(`${before}\n`, `${after}\n`);
+  const { fromLine, rows } = useMemo(() => {
+    const part = comparedPart(before, after);
+    return { fromLine: part.fromLine, rows: diffRows(`${part.before}\n`, `${part.after}\n`) };
+  }, [before, after]);
   return (
     <section class="diff-frame" aria-label={`${beforeName} and ${afterName} side by side`}>
       <table class="diff">
@@ -32,6 +38,13 @@ export function Diff({ before, after, beforeName, afterName }: DiffProps) {
           ))}
         </tbody>
       </table>
+      {fromLine !== null && (
+        <p class="diff-note faint small">
+          These texts are too long to compare as a whole. Up to {count(MOST_CHARACTERS)} characters and{" "}
+          {count(MOST_LINES)} lines of each are shown, from line {count(fromLine)}
+          {before !== after && ", in which they begin to differ"}.
+        </p>
+      )}
     </section>
   );
 }

@@ -264,7 +264,7 @@ export function Findings({ findings, withModes = false }: FindingsProps) {
   );
 }
 
-/** Text with its findings marked. Only for text that the user typed on this page. */
+/** Text with its findings marked. Only for text that the user typed on this page, or that it shows anyway. */
 export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
   const parts = [];
   let at = 0;

@@ -26,6 +26,8 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "data-search", path: `${agent}/data?search=when+is+the+report+due` },
     { name: "data-write", path: `${agent}/data`, act: blockedWrite },
     { name: "data-delete", path: `${agent}/data?key=notes/1`, act: press("Delete …") },
+    { name: "data-history", path: `${agent}/data/history?key=greeting` },
+    { name: "data-revert", path: `${agent}/data/history?key=greeting`, act: press("Write again …") },
     { name: "checkpoints", path: `${agent}/checkpoints` },
     { name: "checkpoint", path: `${agent}/checkpoints/${checkpointId}` },
     { name: "checkpoint-restore", path: `${agent}/checkpoints/${checkpointId}`, act: press("Restore …") },

@@ -1,8 +1,9 @@
 /** One entry: its value, its facts, and how to delete and erase it. */
 import { useState } from "preact/hooks";
+import { isCode } from "../../api/client.ts";
 import type { DeletedOrErased, FullEntry, JsonObject } from "../../api/types.ts";
 import { useAsk, useEvents, useLoad } from "../../state/load.ts";
-import { paths, setQuery, withQuery } from "../../state/router.ts";
+import { paths, withQuery } from "../../state/router.ts";
 import { useAccess } from "../../state/session.ts";
 import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
@@ -11,7 +12,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
-import { Facts, Show } from "../../ui/parts.tsx";
+import { Empty, Facts, Show } from "../../ui/parts.tsx";
 import { type Below, countBelow } from "./below.ts";
 import { WriteEntry } from "./write-entry.tsx";
 
@@ -29,7 +30,7 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
     if (event.agent_id === agentId && wrote && event.details?.key === entryKey) entry.reload();
   }, entry.reload);
   const gone = () => {
-    setQuery({ key: null }, { replace: true });
+    entry.reload();
     onGone();
   };
   return (
@@ -39,42 +40,53 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
       </a>
       <div class="entry-head">
         <h2 class="entry-key">{entryKey}</h2>
-        <CopyButton text={entryKey} label="Copy key" />
+        <div class="row">
+          <CopyButton text={entryKey} label="Copy key" />
+          <a class="button button-small" href={paths.history(id, agentId, entryKey)}>
+            History
+          </a>
+        </div>
       </div>
-      <Show of={entry}>
-        {(full) => (
-          <>
-            <CopyBlock text={full.value} label="Value" />
-            <Facts
-              of={{
-                Written: (
-                  <>
-                    <Time at={full.updated_at} /> by <Actor id={full.written_by} />{" "}
-                    <a href={paths.event(id, full.audit_id)}>event</a>
-                  </>
-                ),
-                "First written": <Time at={full.created_at} />,
-                Under: full.config_version ?? <span class="faint">no configuration</span>,
-                Expires: full.expires_at && <Time at={full.expires_at} />,
-                Metadata: <MetadataText metadata={full.metadata} />,
-              }}
-            />
-            {canWrite && (
-              <div class="row">
-                <DialogButton dialog={<WriteEntry agentId={agentId} initial={full} onChanged={entry.reload} />}>
-                  Overwrite …
-                </DialogButton>
-                <DialogButton
-                  kind="danger-quiet"
-                  dialog={<Delete agentId={agentId} what={{ key: entryKey }} onChanged={gone} />}
-                >
-                  Delete …
-                </DialogButton>
-              </div>
-            )}
-          </>
-        )}
-      </Show>
+      {isCode(entry.problem, "entry_not_found") ? (
+        <Empty title="There is no entry under this key now">
+          <p>What it held before is in its history, as long as that is kept.</p>
+        </Empty>
+      ) : (
+        <Show of={entry}>
+          {(full) => (
+            <>
+              <CopyBlock text={full.value} label="Value" />
+              <Facts
+                of={{
+                  Written: (
+                    <>
+                      <Time at={full.updated_at} /> by <Actor id={full.written_by} />{" "}
+                      <a href={paths.event(id, full.audit_id)}>event</a>
+                    </>
+                  ),
+                  "First written": <Time at={full.created_at} />,
+                  Under: full.config_version ?? <span class="faint">no configuration</span>,
+                  Expires: full.expires_at && <Time at={full.expires_at} />,
+                  Metadata: <MetadataText metadata={full.metadata} />,
+                }}
+              />
+              {canWrite && (
+                <div class="row">
+                  <DialogButton dialog={<WriteEntry agentId={agentId} initial={full} onChanged={entry.reload} />}>
+                    Overwrite …
+                  </DialogButton>
+                  <DialogButton
+                    kind="danger-quiet"
+                    dialog={<Delete agentId={agentId} what={{ key: entryKey }} onChanged={gone} />}
+                  >
+                    Delete …
+                  </DialogButton>
+                </div>
+              )}
+            </>
+          )}
+        </Show>
+      )}
     </article>
   );
 }
@@ -124,7 +136,8 @@ export function Delete({ agentId, what, onChanged }: DeleteProps) {
     >
       {one ? (
         <p>
-          This removes <code>{what.key}</code> from the live data. Earlier checkpoints keep it, so it can be restored.
+          This removes <code>{what.key}</code> from the live data. Its history keeps it for as long as the policies say,
+          and earlier checkpoints keep it, so it can come back.
         </p>
       ) : (
         <p>
@@ -135,7 +148,7 @@ export function Delete({ agentId, what, onChanged }: DeleteProps) {
       )}
       <Check
         label="Erase for good"
-        hint="Also from every checkpoint, and destroy what the log's events say about the key. The events stay and still verify. This cannot be undone."
+        hint="Also from the history and every checkpoint, and destroy what the log's events say about the key. The events stay and still verify. This cannot be undone."
         checked={erase}
         onChecked={setErase}
       />

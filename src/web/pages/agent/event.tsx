@@ -86,11 +86,16 @@ function deniedBy(event: AuditEvent): string {
 
 /** Everything that the hash of an event covers, and its link to the event before. */
 export function EventDetails({ event }: { event: AuditEvent }) {
-  const { id } = useAccess();
-  const { details } = event;
+  const { id, canRead } = useAccess();
+  const { agent_id: agentId, details } = event;
   const chain = event.agent_id === null ? "the workspace's own" : "this agent";
   const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : [];
   const isScreened = event.result === "blocked" || (event.result === "allowed" && findings.length > 0);
+  const history = canRead && agentId !== null && typeof details?.key === "string" && (
+    <a href={paths.history(id, agentId, details.key)}>
+      History of <code>{details.key}</code>
+    </a>
+  );
   return (
     <div class="event-details">
       {isScreened && <Screened event={event} findings={findings} />}
@@ -107,6 +112,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
             </a>
           ),
           Position: `${count(event.agent_seq)} of ${chain}, ${count(event.seq)} in the workspace`,
+          Entry: history || null,
           Details: <Details details={details} findings={isScreened && findings.length > 0} />,
           Hash: <Digest text={event.hash} label="hash" />,
           "Hash before":

@@ -13,7 +13,7 @@ import { parseObject } from "../../ui/json-text.ts";
 import { useClose } from "../../ui/leave.ts";
 import { instant, localTime } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
-import { Findings, Marked, policyName } from "../../ui/parts.tsx";
+import { type Blocked, BlockedWrite } from "./blocked-write.tsx";
 
 interface WriteProps {
   agentId: string;
@@ -21,8 +21,6 @@ interface WriteProps {
   initial: FullEntry | { key: string };
   onChanged(): void;
 }
-
-type Blocked = Extract<WriteResult, { allowed: false }>;
 
 const shown = (metadata: JsonObject): string => JSON.stringify(metadata, null, 2);
 
@@ -38,7 +36,7 @@ export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
     expires_at: localTime(base?.expires_at ?? null),
   });
   /** The refusal, with the refused text. */
-  const [blocked, setBlocked] = useState<{ result: Blocked; key: string; value: string } | null>(null);
+  const [blocked, setBlocked] = useState<{ result: Blocked; entryKey: string; value: string } | null>(null);
   /** What another one wrote under this key; `entry` is null when it was deleted. */
   const [theirs, setTheirs] = useState<{ key: string; entry: FullEntry | null } | null>(null);
   const conflict = theirs?.key === values.key ? theirs : null;
@@ -65,7 +63,7 @@ export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
       return;
     }
     if (!result.allowed) {
-      setBlocked({ result, key, value });
+      setBlocked({ result, entryKey: key, value });
       return;
     }
     say(`The entry ${key}`, `is ${result.message.replace(/^S/, "s")}`);
@@ -123,21 +121,6 @@ function Conflict({ entry, mine, onTheirs }: ConflictProps) {
         <Diff before={metadata} after={mine.metadata} beforeName="Stored metadata" afterName="Your metadata" />
       )}
       <Button onClick={onTheirs}>Keep theirs, drop mine</Button>
-    </div>
-  );
-}
-
-/** Says why nothing was stored: the detectors, and the places in the text that the user typed. */
-function BlockedWrite({ result, key, value }: { result: Blocked; key: string; value: string }) {
-  const inField = (field: string) => result.findings.filter((finding) => finding.field === field);
-  return (
-    <div class="callout tone-bad" role="alert">
-      <p>
-        <strong>Blocked by {policyName(result.blocked_by)}.</strong> {result.message}
-      </p>
-      <Findings findings={result.findings} />
-      {inField("key").length > 0 && <Marked text={key} findings={inField("key")} />}
-      {inField("value").length > 0 && <Marked text={value} findings={inField("value")} />}
     </div>
   );
 }

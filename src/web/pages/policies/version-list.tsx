@@ -10,6 +10,7 @@ import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { type SortedColumn, SortHead, sortedByApi } from "../../ui/lists/sort.tsx";
 import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
+import { COMPARE, type Compared, Sides } from "../../ui/sides.tsx";
 
 /** A version in a list. */
 interface VersionItem {
@@ -76,12 +77,6 @@ export function VersionList<Item extends VersionItem, Version>(props: Props<Item
   );
 }
 
-/** The versions that are compared. */
-interface Compared {
-  from: string;
-  to: string;
-}
-
 interface RowsProps<Item> extends Compared {
   items: readonly Item[];
   /** The version in force. */
@@ -97,10 +92,7 @@ function Rows<Item extends VersionItem>({ items, current, from, to, onBack }: Ro
         <SortHead key="version" column={VERSION} initially={NEWEST_FIRST} />,
         "Policies",
         "Saved",
-        <th key="compare" scope="col">
-          <span aria-hidden="true">Compare</span>
-          <span class="sr-only">Compare: older, newer</span>
-        </th>,
+        COMPARE,
         canWrite && ACTIONS,
       ]}
     >
@@ -117,8 +109,7 @@ function Rows<Item extends VersionItem>({ items, current, from, to, onBack }: Ro
             <Time at={item.created_at} /> by <Actor id={item.created_by} />
           </td>
           <td data-label="Compare" class="nowrap">
-            <Choice name="from" version={item.version} chosen={from} />
-            <Choice name="to" version={item.version} chosen={to} />
+            <Sides version={item.version} name={item.version} {...{ from, to }} />
           </td>
           {canWrite && (
             <td class="actions">
@@ -143,20 +134,6 @@ function Back({ current, to, onBack }: { current: string; to: string; onBack(): 
         list.
       </p>
     </Confirm>
-  );
-}
-
-function Choice({ name, version, chosen }: { name: keyof Compared; version: string; chosen: string }) {
-  return (
-    <label class="choice" title={name === "from" ? "Older side" : "Newer side"}>
-      <input
-        type="radio"
-        name={`compare-${name}`}
-        checked={version === chosen}
-        aria-label={`${version} as the ${name === "from" ? "older" : "newer"} side`}
-        onChange={() => setQuery({ [name]: version }, { replace: true })}
-      />
-    </label>
   );
 }
 
