@@ -55,11 +55,16 @@ class Client {
 
   ask = async (path: string, body?: object): Promise<string> => (await this.#response(path, body)).text();
 
-  async #response(path: string, body?: object): Promise<Response> {
-    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  async #response(path: string, body?: object, method = "POST"): Promise<Response> {
+    const init = body === undefined ? {} : { method, body: JSON.stringify(body) };
     const response = await this.daemon.ask(path, { apiKey: this.made.api_key, ...init });
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
     return response;
+  }
+
+  /** Gives an agent a config under which nothing that it overwrites is kept, so that the events can be pruned. */
+  async keepNoHistory(agentId: string): Promise<void> {
+    await this.#response(`/v1/config/${agentId}`, { policies: { history_days: 0 } }, "PUT");
   }
 
   async write(agent_id: string, key: string): Promise<void> {
@@ -136,7 +141,8 @@ async function makeLargeLog(): Promise<void> {
         edges.push(new Date().toISOString());
         await Bun.sleep(20);
       }
-      await client.write(seq % 3 === 0 ? "billing" : "support-bot", `key/${seq % 40}`);
+      const agent = seq % 3 === 0 ? "billing" : "support-bot";
+      await (seq === 5 || seq === 6 ? client.keepNoHistory(agent) : client.write(agent, `key/${seq % 40}`));
     }
     const [start_time, end_time] = edges;
     const text = await client.export({ start_time, end_time });

@@ -11,6 +11,8 @@ import { PROCESS_TEST_MS } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
+const PRESENT = "key = 'k' AND live_to IS NULL";
+
 describe.skipIf(LIBSQL_SERVER === null)("a daemon on a libSQL server", () => {
   let daemon: TestDaemon;
   let server: LibsqlServer;
@@ -49,10 +51,10 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon on a libSQL server", () => {
     const ran = await governd(["verify", server.url, "--engine-auth-token", token]);
     expect(ran.err).toBe("");
     expect([ran.code, ran.out]).toEqual([0, expect.stringContaining(`${server.url}/workspaces/${workspace.id}.db`)]);
-    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"forged"' WHERE key = 'k'`);
+    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"forged"' WHERE ${PRESENT}`);
     const forged = await governd(["verify", server.url, "--engine-auth-token", token]);
     expect([forged.code, forged.out]).toEqual([1, expect.stringContaining("TAMPERED")]);
-    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"two"' WHERE key = 'k'`);
+    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"two"' WHERE ${PRESENT}`);
   });
 
   test("a lost working copy is made again from the server", async () => {

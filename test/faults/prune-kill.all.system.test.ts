@@ -59,6 +59,9 @@ test("a pruning that is killed is done or not begun, and can be done again", asy
   const post = (path: string, body: object) =>
     daemon.ask(path, { method: "POST", body: JSON.stringify(body), apiKey: made.api_key });
   const write = (key: string) => post("/v1/data/write", { agent_id: "a", key, value: `of ${key}` });
+  // With a history, the stored versions would keep their events.
+  const config = JSON.stringify({ policies: { history_days: 0 } });
+  await daemon.ask("/v1/config/a", { method: "PUT", body: config, apiKey: made.api_key });
   for (let i = 0; i < EVENTS; i += AT_ONCE) {
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, k) => write(`old-${(i + k) % 100}`)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);

@@ -44,7 +44,7 @@ beforeAll(async () => {
       [table],
     );
     for (const [name, sql] of its) {
-      const condition = /\sWHERE\s([^]*)$/.exec(sql ?? "")?.[1] ?? "1";
+      const condition = /\sWHERE\s([\s\S]*)$/.exec(sql ?? "")?.[1] ?? "1";
       if (connection.get(`SELECT 1 FROM "${table}" WHERE ${condition}`) !== undefined) filled.add(name);
     }
   }
