@@ -3,13 +3,15 @@ import { type AgentLimit, isWithin } from "../../agent-id.ts";
 import type { CheckpointSorting, Page } from "../../operation-facts.ts";
 import type { Freshness } from "../../screen/retention.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
-import { CHANGED_AT_ONCE, pagesByTwo } from "../../store/walk.ts";
+import type { SqlValue } from "../../store/values.ts";
+import { CHANGED_AT_ONCE, goOn, pagesByTwo } from "../../store/walk.ts";
 import { pageOf } from "../lists.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { directionOf } from "./direction.ts";
-import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
+import { type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
 import { IS_SEEN } from "./history.ts";
+import { headOf } from "./log/events.ts";
 
 interface NewCheckpoint {
   id: string;
@@ -125,33 +127,64 @@ function endedVersions(reader: Reader, { firstSeq, historyFrom }: AgentState, as
 
 /** The condition with numbered parameters. */
 const FRESH_BOUND = FRESH.replace("?", "?4").replace("> ?", "> ?5");
+/** The versions of a checkpoint's state behind the key `?3`, without expired ones. Its position is `?2`. */
+const OF_STATE = `agent = ?1 AND live_from <= ?2 AND key > ?3 AND ${FRESH_BOUND}`;
 
-/** Columns of a checkpoint's state in key order, after the key `after`, without expired entries. */
-const ofState = (columns: string) => `SELECT ${columns} FROM (
-    SELECT ${columns} FROM entries
-      WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
+const ENDED = `SELECT id FROM entries WHERE ${OF_STATE} AND live_to > ?2 AND live_to <= ?6 ORDER BY key`;
+
+/** Columns of a page: of what is present, has ended since the reading began, or is among the ids of what had ended before. */
+const pageOfState = (columns: string) => `SELECT id, ${columns} FROM (
+    SELECT id, ${columns} FROM entries WHERE ${OF_STATE} AND live_to IS NULL
     UNION ALL
-    SELECT ${columns} FROM entries
-      WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
-  ) ORDER BY key LIMIT ?6`;
-const STATE_ENTRIES = ofState(ENTRY_COLUMNS);
-const STATE_WRITES = ofState("key, written_seq");
+    SELECT id, ${columns} FROM entries WHERE ${OF_STATE} AND live_to > ?6
+    UNION ALL
+    SELECT id, ${columns} FROM entries WHERE id IN (SELECT value FROM json_each(?7))
+  ) ORDER BY key LIMIT ?8`;
+const STATE_ENTRIES = pageOfState("key, value, metadata, created_at, updated_at");
+const STATE_WRITES = pageOfState("key, written_seq");
 
-type StateOf = Pick<Checkpoint, "agent" | "asOfSeq">;
-interface StateRange {
-  after: string | null;
-  fresh: Freshness;
-  limit: number;
+/**
+ * Reads a checkpoint's state in pages, by key. What has ended since the checkpoint is looked up once, since it may be a long
+ * history: its ids are kept in memory.
+ */
+export class CheckpointState {
+  /** Ids of what had ended, by key, and how many of them were returned. */
+  #ended: number[] | null = null;
+  #returned = 0;
+  #throughSeq = 0;
+
+  /** @param after the key behind which the reading begins; null for the first */
+  constructor(
+    private readonly reader: Reader,
+    private readonly of: Pick<Checkpoint, "agent" | "asOfSeq">,
+    private readonly fresh: Freshness,
+    private after: string | null,
+  ) {}
+
+  /** Returns the next entries. Fewer than `limit` are the last. @throws {OutOfOrder} in a damaged file */
+  async entries(limit: number): Promise<EntryRow[]> {
+    return (await this.#page<EntryTuple>(STATE_ENTRIES, limit)).map(toEntryRow);
+  }
+
+  /** Returns the positions of the writes of the next entries. Fewer than `limit` are the last. */
+  async writes(limit: number): Promise<number[]> {
+    const rows = await this.#page<[id: number, key: string, writtenSeq: number]>(STATE_WRITES, limit);
+    return rows.map(([, , writtenSeq]) => writtenSeq);
+  }
+
+  async #page<R extends [id: number, key: string, ...rest: SqlValue[]]>(sql: string, limit: number): Promise<R[]> {
+    const { agent, asOfSeq } = this.of;
+    const bound = () => [agent, asOfSeq, this.after ?? "", ...freshBounds(this.fresh)] as const;
+    if (this.#ended === null) {
+      this.#throughSeq = await headOf(this.reader);
+      this.#ended = (await this.reader.all<[number]>(ENDED, [...bound(), this.#throughSeq])).map(([id]) => id);
+    }
+    const candidates = this.#ended.slice(this.#returned, this.#returned + limit);
+    const rows = await this.reader.all<R>(sql, [...bound(), this.#throughSeq, JSON.stringify(candidates), limit]);
+    // They come in the same order.
+    for (const [id] of rows) if (id === this.#ended[this.#returned]) this.#returned += 1;
+    const last = rows.at(-1);
+    if (last !== undefined) this.after = goOn(this.after ?? "", last[1]);
+    return rows;
+  }
 }
-
-const inState = ({ agent, asOfSeq }: StateOf, { after, fresh, limit }: StateRange) =>
-  [agent, asOfSeq, after ?? "", ...freshBounds(fresh), limit] as const;
-
-/** Returns entries of a checkpoint's state. */
-export async function listStateEntries(reader: Reader, of: StateOf, range: StateRange): Promise<EntryRow[]> {
-  return (await reader.all<EntryTuple>(STATE_ENTRIES, inState(of, range))).map(toEntryRow);
-}
-
-/** Returns the keys of entries of a checkpoint's state, and the positions of their writes. */
-export const listStateWrites = (reader: Reader, of: StateOf, range: StateRange) =>
-  reader.all<[key: string, writtenSeq: number]>(STATE_WRITES, inState(of, range));

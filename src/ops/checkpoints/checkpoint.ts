@@ -2,7 +2,7 @@
 
 import { encodeCursor, filtersOfEntries } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
-import { type Checkpoint, findCheckpoint, listStateEntries, listStateWrites } from "../../core/rows/checkpoints.ts";
+import { type Checkpoint, CheckpointState, findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { readConfigVersion, showVersion } from "../../core/rows/configs.ts";
 import type { EntryRow } from "../../core/rows/entries.ts";
 import { countExpired } from "../../core/rows/expiry.ts";
@@ -14,7 +14,6 @@ import type { Page } from "../../operation-facts.ts";
 import { recordedOfNobody } from "../../screen/decide.ts";
 import { type Freshness, freshAt } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { goOn } from "../../store/walk.ts";
 import { nextTurn } from "../../timer.ts";
 
 const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
@@ -81,11 +80,11 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
   yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
   const { page } = plan;
   let left = page?.limit ?? Number.POSITIVE_INFINITY;
-  let after = page?.after === undefined ? null : String(page.after);
+  let after = startOf(page);
+  const state = new CheckpointState(reader, checkpoint, plan.fresh, after);
   let next: string | null = null;
   for (let separator = ""; ; separator = ",") {
-    const range = { after, fresh: plan.fresh, limit: ENTRIES_AT_ONCE };
-    const rows: EntryRow[] = await listStateEntries(reader, checkpoint, range);
+    const rows: EntryRow[] = await state.entries(ENTRIES_AT_ONCE);
     await stillThere(reader, plan.checkpointId);
     const shown = rows.slice(0, left);
     yield* inPieces(shown, separator);
@@ -104,18 +103,20 @@ const WRITES_AT_ONCE = 2_000;
 /** Returns the positions of the writes of all entries that {@link streamCheckpoint} yields. */
 export async function writesOfState(reader: Reader, checkpoint: Checkpoint, fresh: Freshness, page: Page | undefined) {
   const written: number[] = [];
-  let after = page?.after === undefined ? null : String(page.after);
+  const state = new CheckpointState(reader, checkpoint, fresh, startOf(page));
   for (let left = page?.limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const limit = Math.min(left, WRITES_AT_ONCE);
-    const rows = await listStateWrites(reader, checkpoint, { after, fresh, limit });
-    for (const [, writtenSeq] of rows) written.push(writtenSeq);
-    if (rows.length < limit) break;
+    const some = await state.writes(limit);
+    for (const writtenSeq of some) written.push(writtenSeq);
+    if (some.length < limit) break;
     left -= limit;
-    after = goOn(after ?? "", (rows.at(-1) as [string, number])[0]);
     await nextTurn();
   }
   return written;
 }
+
+/** Returns the key behind which a page of entries begins; null for the first page. */
+const startOf = (page: Page | undefined): string | null => (page?.after === undefined ? null : String(page.after));
 
 /** Yields entries as JSON, separated by commas, with `before` before the first. */
 function* inPieces(rows: readonly EntryRow[], before: string): Generator<string> {
