@@ -1,4 +1,4 @@
-/** The newest seal of a log comes from a witness, over HTTPS, and not from whoever gives the evidence. */
+/** `verify` asks a witness, over HTTPS, for the newest seal of a log. It need not trust whoever hands over the file. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -87,8 +87,8 @@ const typed = (sort: keyof typeof SORTED_BY, value: string): string | number =>
   sort === "label" ? value : Number(value);
 
 /**
- * Deletes a checkpoint and the versions that only it saw and that ended before the agent's history begins. Returns the highest position that a remaining checkpoint of
- * the agent sees, -1 for none.
+ * Deletes a checkpoint, and the versions that only it saw and that ended before the agent's history begins. Returns
+ * the highest position that a remaining checkpoint of the agent sees, -1 for none.
  */
 export async function deleteCheckpoint(
   tx: Transaction,

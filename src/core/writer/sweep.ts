@@ -53,10 +53,13 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number, sla
       if (agent === null) return unchanged();
       const fresh = freshAt(agent.policies, context.nowMs);
       const { versions: expired, live } = await countExpiredVersions(reader, agent, fresh, limit);
-      const past = { count: 0, through: agent.historyFrom };
       // What has expired is removed first, so that the rest is history.
-      if (expired < limit) Object.assign(past, await findPastHistory(reader, agent, fresh, { limit, slackMs }));
-      const [count, { through }] = [expired + past.count, past];
+      const past =
+        expired < limit
+          ? await findPastHistory(reader, agent, fresh, { limit, slackMs })
+          : { count: 0, through: agent.historyFrom };
+      const { through } = past;
+      const count = expired + past.count;
       if (count === 0) return unchanged();
       const effect = { kind: "expire", count, through, fresh, expired, live } as const;
       return answered(agent, { count, through }, "{}", { effect });

@@ -18,7 +18,7 @@ type Input = OperationInputs["data.versions"];
 // A type and not an interface, so that it is a JSON value, which can be passed between threads.
 type Found = { items: string[]; next: number | null; keptSince: string | null; recall: Recall };
 
-/** What is found of an agent that never began, and of an entry of which nothing is kept. */
+/** The page of an agent that never began, or of an entry without a version that is kept. */
 const NOTHING: Found = { items: [], next: null, keptSince: null, recall: {} };
 
 /** Reads a page of versions, as it was at one moment. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { segment } from "../../api/client.ts";
 import type { CheckpointChanges } from "../../api/types.ts";
 import { type LoadedList, useList } from "../../state/load.ts";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Badge, type Tone } from "../../ui/inline.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { ShowItems } from "../../ui/parts.tsx";

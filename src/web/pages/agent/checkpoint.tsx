@@ -9,7 +9,7 @@ import { useAccess } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";

@@ -4,7 +4,7 @@ import type { Checkpoint, ConfigVersion } from "../../api/types.ts";
 import { useList, useLoad } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
 import { useAccess } from "../../state/session.ts";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Select } from "../../ui/field.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { Empty, Section, Show, ShowItems } from "../../ui/parts.tsx";

@@ -6,7 +6,7 @@ import { type Loaded, useLoad } from "../../state/load.ts";
 import { setQuery } from "../../state/router.ts";
 import { useAccess } from "../../state/session.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Form } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { useClose } from "../../ui/leave.ts";

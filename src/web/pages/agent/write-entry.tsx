@@ -6,7 +6,7 @@ import { setQuery } from "../../state/router.ts";
 import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Form, Moment, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { parseObject } from "../../ui/json-text.ts";

@@ -8,7 +8,7 @@ import { useAction, useList } from "../../state/load.ts";
 import { useAccess } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { Check } from "../../ui/field.tsx";
 import { Badge, PolicyBadges } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";

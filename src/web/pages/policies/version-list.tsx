@@ -5,12 +5,12 @@ import { useAsk, useEvents, useList, useLoad } from "../../state/load.ts";
 import { place, setQuery } from "../../state/router.ts";
 import { useAccess } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
+import { COMPARE, type Compared, Sides } from "../../ui/diff/sides.tsx";
 import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { type SortedColumn, SortHead, sortedByApi } from "../../ui/lists/sort.tsx";
 import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
-import { COMPARE, type Compared, Sides } from "../../ui/sides.tsx";
 
 /** A version in a list. */
 interface VersionItem {

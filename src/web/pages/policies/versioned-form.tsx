@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { ifComplete } from "../../api/problem.ts";
 import type { AnyVersion, Editor } from "../../state/versioned.ts";
 import { Button } from "../../ui/button.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff } from "../../ui/diff/diff.tsx";
 import { FormProblem } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";

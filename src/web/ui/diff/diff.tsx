@@ -1,8 +1,8 @@
 /** Compares two texts line by line and word by word, side by side, or one above the other in a narrow window. */
 import { useMemo } from "preact/hooks";
+import { count } from "../numbers.ts";
 import { comparedPart, MOST_CHARACTERS, MOST_LINES } from "./compared-part.ts";
-import { diffRows, type Part } from "./diff-rows.ts";
-import { count } from "./numbers.ts";
+import { diffRows, type Part } from "./rows.ts";
 
 interface DiffProps {
   before: string;

@@ -1,5 +1,5 @@
 /** The column of a list of versions in which two of them are chosen to be compared. The address holds the choice. */
-import { setQuery } from "../state/router.ts";
+import { setQuery } from "../../state/router.ts";
 
 /** The versions that are compared. */
 export interface Compared {
