@@ -22,6 +22,17 @@ export interface Sorting {
   order?: "desc" | undefined;
 }
 
+/**
+ * A moment of the log, as a request names it: the state right after an event. A time, ms since the Unix epoch, means the
+ * last event that is not later; a checkpoint, the event that it sees last.
+ */
+export type MomentName = { timeMs: number } | { auditId: string } | { checkpointId: string } | { seq: number };
+
+/** A request that may be about an earlier state; about the present one by default. */
+export interface AsOf {
+  asOf?: MomentName;
+}
+
 /** Which end of a list in order of time comes first; the newest by default. */
 export interface OldestFirst {
   order?: "asc" | undefined;
@@ -272,7 +283,7 @@ interface RecordedRequest extends Recorded, Requested {
    * - `never`: nothing.
    * - `always`: what a reader thread reads.
    * - `alone`: the same, on a connection of its own, since it reads one snapshot for a long time.
-   * - `wide`: what a reader thread reads, for a list that examines more entries than it shows.
+   * - `wide`: what a reader thread reads, for a list that examines more entries than it shows, and for an earlier state.
    * - `large`: what the screening thread decides about large texts.
    */
   look: "never" | "always" | "alone" | "wide" | "large";

@@ -42,6 +42,7 @@ import type { JsonObject } from "./json.ts";
 import {
   ACTIVITY_INTERVALS,
   type ActivityInterval,
+  type AsOf,
   type AuditScope,
   type CheckpointSorting,
   type CodeProof,
@@ -128,6 +129,12 @@ const RESTORED = {
   entries_unchanged: COUNT,
   ...FOUND,
 } as const;
+
+/** The moment that a read was of, when it was not the present. */
+const AS_OF = { as_of: optional(named("moment", only({ seq: COUNT, timestamp: TIME }))) } as const;
+/** There is no such moment, or not all of its state is kept. */
+export const NO_MOMENT_CODES = ["audit_event_not_found", "checkpoint_not_found", "moment_gone"] as const;
+const NO_MOMENT = { code: oneOf(...NO_MOMENT_CODES) } as const;
 
 /** The filters of a request for events. `filtered_by`: those whose words are not recorded. */
 const FILTERS = {
@@ -333,12 +340,17 @@ const ACCOUNT_CHANGE = {
 export const OPERATIONS = {
   "config.read": {
     ...CONFIG_READ,
-    input: takes<{ agentId: string }>(),
+    look: "wide",
+    input: takes<{ agentId: string } & AsOf>(),
     did: "read the configuration",
     tried: "read the configuration",
     needs: "config",
     actors: CLIENTS,
-    details: { ok: inAgent({ version: version("v") }), not_found: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
+    details: {
+      ok: inAgent({ version: version("v"), ...AS_OF }),
+      not_found: [aboutAgent(AS_OF), aboutAgent(NO_MOMENT)],
+      denied: aboutAgent(OVER_QUOTA),
+    },
   },
   "config.update": {
     ...CONFIG_CHANGE,
@@ -373,12 +385,13 @@ export const OPERATIONS = {
   },
   "config.read_effective": {
     ...CONFIG_READ,
-    input: takes<{ agentId: string }>(),
+    look: "wide",
+    input: takes<{ agentId: string } & AsOf>(),
     did: "read the policies in force",
     tried: "read the policies in force",
     needs: "nothing",
     actors: CLIENTS,
-    details: { ok: aboutAgent({}), denied: aboutAgent(OVER_QUOTA) },
+    details: { ok: aboutAgent(AS_OF), not_found: aboutAgent(NO_MOMENT), denied: aboutAgent(OVER_QUOTA) },
   },
   "config.rollback": {
     ...CONFIG_CHANGE,
@@ -538,8 +551,8 @@ export const OPERATIONS = {
   },
   "data.read": {
     ...DATA_READ,
-    look: "never",
-    input: takes<{ agentId: string; key: string }>(),
+    look: "wide",
+    input: takes<{ agentId: string; key: string } & AsOf>(),
     erasedBy: ["key"],
     ocsf: "datastore.read",
     did: "read",
@@ -547,15 +560,15 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...KEY, ...RETURNED }),
-      not_found: aboutAgent({ ...KEY, ...UNDONE }),
+      ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
+      not_found: [aboutAgent({ ...KEY, ...UNDONE, ...AS_OF }), aboutAgent({ ...KEY, ...NO_MOMENT })],
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
   "data.read_full": {
     ...DATA_READ,
-    look: "never",
-    input: takes<{ agentId: string; key: string }>(),
+    look: "wide",
+    input: takes<{ agentId: string; key: string } & AsOf>(),
     erasedBy: ["key"],
     ocsf: "datastore.read",
     did: "read",
@@ -563,8 +576,8 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...KEY, ...RETURNED }),
-      not_found: aboutAgent(KEY),
+      ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
+      not_found: [aboutAgent({ ...KEY, ...AS_OF }), aboutAgent({ ...KEY, ...NO_MOMENT })],
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -588,7 +601,8 @@ export const OPERATIONS = {
     ...DATA_READ,
     look: "wide",
     input: takes<
-      { agentId: string; prefix: string; page: Page; includeValues: boolean } & Sorting & {
+      { agentId: string; prefix: string; page: Page; includeValues: boolean } & Sorting &
+        AsOf & {
           /** Whether to count the rows on all pages of the list. */
           count?: true;
           delimiter?: string;
@@ -601,7 +615,8 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: CLIENTS,
     details: {
-      ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT, ...RECALLED }),
+      ok: aboutAgent({ prefix: redactable(TEXT), count: COUNT, ...RECALLED, ...AS_OF }),
+      not_found: aboutAgent({ prefix: redactable(TEXT), ...NO_MOMENT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -609,7 +624,8 @@ export const OPERATIONS = {
     ...DATA_READ,
     look: "always",
     input: takes<
-      { agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting & {
+      { agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting &
+        AsOf & {
           /** Each row comes with the entries whose keys begin with its key and this character. */
           below?: string;
         }
@@ -626,7 +642,9 @@ export const OPERATIONS = {
         filter: optionalRedactable(listOf(listOf(TEXT))),
         count: COUNT,
         ...RECALLED,
+        ...AS_OF,
       }),
+      not_found: aboutAgent({ prefix: redactable(TEXT), ...NO_MOMENT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -1104,6 +1122,7 @@ export const OPERATIONS = {
         checkpoint_id: optional(TEXT),
         to: optional(id("cp")),
         ...RECALLED,
+        ...AS_OF,
       });
       return { ok: looked, not_found: looked };
     })(),
@@ -1670,9 +1689,9 @@ export function looksAlone(name: OperationName): boolean {
   return "look" in facts && facts.look === "alone";
 }
 
-/** Whether a list examines more entries than it shows. */
+/** Whether a list examines more entries than it shows, or a read is of an earlier state. */
 const isWide = (input: OperationInputs[OperationName]): boolean =>
-  "sort" in input || "delimiter" in input || "count" in input;
+  "sort" in input || "delimiter" in input || "count" in input || "asOf" in input;
 
 export const isComposite = (name: OperationName): name is CompositeName => FACTS[name].kind === "composite";
 

@@ -42,6 +42,7 @@ export const PROBLEMS = {
   email_taken: [409, "The mail address has an account"],
   already_member: [409, "Already a member"],
   version_gone: [410, "The version is no longer kept"],
+  moment_gone: [410, "The moment is no longer kept"],
   last_owner: [409, "The last owner"],
   key_ended: [409, "The key has ended"],
   totp_on: [409, "There is a second factor"],

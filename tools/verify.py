@@ -49,14 +49,17 @@ ACTORS = "(key|usr|wid)_.*|cli|system"
 
 # What an event can be: operations, actors, result, chain, and the form of the details (docs/audit-format.md, "Forms of details").
 OPERATIONS = """
-config.read config.read_version | kul | ok | a | {version: v1}
-config.read audit.verify agent.read agent.suspend agent.resume | kul | not_found | n | {}
+config.read_version | kul | ok | a | {version: v1}
+audit.verify agent.read agent.suspend agent.resume | kul | not_found | n | {}
 config.read config.list_versions config.read_version config.read_effective checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search policy.check policy.replay | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+config.read | kul | ok | a | {version: v1, as_of?: moment}
+config.read | kul | not_found | n | {as_of?: moment}
+config.read config.read_effective | kul | not_found | n | {code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
 config.update | kul | ok | a | {version: v1, config_digest: hash}
 config.update | kul | conflict | n | {code: "version_conflict"}
 config.list_versions checkpoint.list | kul | ok | n | {count: count}
 config.read_version config.rollback | kul | not_found | n | {version?: v1}
-config.read_effective | kul | ok | n | {}
+config.read_effective | kul | ok | n | {as_of?: moment}
 config.rollback | kul | ok | a | {version: v1, config_digest: hash, rolled_back_from: v1}
 config.rollback | kul | conflict | a | {code: "version_conflict"}
 checkpoint.create | kuls | ok | a | {checkpoint_id: cp_, as_of_seq: count, entry_count: count, label: text or null, metadata: object, findings?: findings, excepted?: {*: some}}
@@ -80,13 +83,16 @@ data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: ti
 data.write | kul | not_found | n | {key~: text, code: "version_not_found" or "version_gone"}
 data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
-data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash}
-data.read data.delete | kul | not_found | n | {key~: text, undone?: true}
-data.read_full | kul | not_found | n | {key~: text}
+data.delete | kul | not_found | n | {key~: text, undone?: true}
+data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash, as_of?: moment}
+data.read | kul | not_found | n | {key~: text, undone?: true, as_of?: moment}
+data.read data.read_full | kul | not_found | n | {key~: text, code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
+data.read_full | kul | not_found | n | {key~: text, as_of?: moment}
 data.versions | kul | ok | a | {key~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.versions | kul | not_found | n | {key~: text}
-data.list | kul | ok | n | {prefix~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
-data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+data.list | kul | ok | n | {prefix~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
+data.list data.query | kul | not_found | n | {prefix~: text, code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
+data.query | kul | ok | n | {prefix~: text, filter?~: [[text]], count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
 data.search | kul | ok | n | {prefix~: text, filter?~: [[text]], limit: some, collapse?: true, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.delete | kul | ok | a | {key: text}
 data.delete_prefix | kul | ok | a | {prefix: text, count: some}
@@ -144,8 +150,8 @@ agent.read | kul | ok | a | {}
 agent.suspend | kulc | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
 agent.suspend agent.resume | kul | blocked | a | {findings: findings, excepted?: {*: some}}
 agent.resume | kul | ok | a | {reason: text or null, state_before: "active" or "suspended", findings?: findings, excepted?: {*: some}}
-dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
-dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+dashboard.view | u | ok | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
+dashboard.view | u | not_found | o | {agent_id?: text, operation: text, entry?: aud_, checkpoint_id?: text, to?: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
 workspace.create | ucs | ok | o | {format: "governd.audit/1", name: text, origin: text, owner: usr_ or null, signing_key: hash, vocabulary: some, workspace_id: ws_}
 log.vocabulary | s | ok | o | {vocabulary: some}
 seal.rotate_key | c | ok | o | {origin: text, signing_key: hash}
@@ -340,6 +346,7 @@ PATTERNS = {
 NAMED = {
     "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
     "edge": "{seq: count, agent_seq: count, hash: hash}",
+    "moment": "{seq: count, timestamp: time}",
     "workload": "{issuer: text, subject: text}",
     "parties": "[{iss: text or null, sub: text}]",
     "authorised": '{session_id: ses_, second_factor: "totp" or "recovery_code" or "passkey" or null, second_factor_at: time or null}',
@@ -492,7 +499,15 @@ def fits_together(said, seq):
     listed, count, root, read = (said.get(name) for name in ("returned", "returned_count", "returned_root", "read_seq"))
     good = (count is None) == (root is None) and (listed is None or count is None) and (count is None or count > 1_000)
     good = good and (not listed or listed[-1] < seq)
+    if "as_of" in said:
+        at = said["as_of"]["seq"]
+        return good and read is None and at < seq and (not listed or listed[-1] <= at)
     return good and (read is None or (bool(listed) or count is not None) and read < seq - 1)
+
+
+def is_of_present(said):
+    """Whether a read was of the state before its event, and not of an earlier moment, or of one that is not there."""
+    return "as_of" not in said and said.get("code") not in ("audit_event_not_found", "checkpoint_not_found", "moment_gone")
 
 
 class Premises:
@@ -529,6 +544,8 @@ class Premises:
 
     def fits_versions(self, operation, result, said, version, seq):
         named = version_number(said.get("version"))
+        if operation == "config.read" and not is_of_present(said):
+            return named <= version
         if result == "not_found":
             if operation == "config.read":
                 return version == 0
@@ -2582,7 +2599,7 @@ def effect_of(event, details):
     seeks = event["operation"] in SEEKING and event["result"] in ("ok", "not_found")
     said = load_json(details) if (kind or seeks) and details is not None else None
     effect = Effect(event, kind, said if said is not None and kind and states(kind, said) else None)
-    if seeks and said is not None and "undone" not in said:
+    if seeks and said is not None and "undone" not in said and is_of_present(said):
         effect.sought, effect.found = said, event["result"] == "ok"
     if details is not None and '"returned":[' in details:
         shown = load_json(details)
@@ -3279,11 +3296,16 @@ def check_entry_set(log, history, agent, left, newest):
     require(stored == left, "content_changed", "the stored entries of an agent are, as a whole, not those that the log leaves")
 
 
+def read_position(said, otherwise):
+    """The position right after which the state was that a read saw."""
+    return said["as_of"]["seq"] if "as_of" in said else said.get("read_seq", otherwise)
+
+
 def require_there(effect, agent, lives, start):
     """The versions that a read lists as returned were there in the state that was read. Of what an erasure or a pruning took, nobody knows."""
     said, lives, known = effect.recall, lives.get(effect.recall["agent_id"], {}), agent is not None
     checkpoints = [agent.existing.get(said[name]) for name in ("checkpoint_id", "to") if known and name in said]
-    other = [] if len(checkpoints) == 2 or said["operation"] == "checkpoint.read" else [said.get("read_seq", effect.seq - 1)]
+    other = [] if len(checkpoints) == 2 or said["operation"] == "checkpoint.read" else [read_position(said, effect.seq - 1)]
     moments = [at for at in [*checkpoints, *other] if at is not None]
     for written in said["returned"]:
         kept = lambda at, end: end is None or at < end or (said["operation"] == "data.versions" and end >= agent.begun)
@@ -3329,7 +3351,7 @@ def replay(log, history, agents):
         if effect.seq <= start:
             continue
         # What was there before a pruning is known only as far as it was kept.
-        if effect.recall and effect.recall.get("read_seq", start + 1) > start:
+        if effect.recall and read_position(effect.recall, start + 1) > start:
             require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
         if not (effect.kind or effect.sought):
             continue

@@ -3,8 +3,8 @@
  * position of the event that wrote it.
  */
 import { MOST_POSITIONS } from "../details.ts";
-import type { JsonObject } from "../json.ts";
-import { type EventName, VIEW } from "../operations.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { type EventName, NO_MOMENT_CODES, VIEW } from "../operations.ts";
 import { eventHash } from "./hash.ts";
 import { CompactRange } from "./merkle.ts";
 
@@ -55,11 +55,24 @@ export const withoutRecall = (details: JsonObject): JsonObject =>
 /** Reports whether what details say of what was returned fits together, and is from before the event at `seq`. */
 export function isRecallPossible(details: JsonObject, seq: number): boolean {
   const { returned, returned_count: count, returned_root: root, read_seq: readSeq } = details;
+  const asOf = momentIn(details);
   if ((count === undefined) !== (root === undefined) || (returned !== undefined && count !== undefined)) return false;
   if (typeof count === "number" && count <= MOST_POSITIONS) return false;
   const last = Array.isArray(returned) ? (returned.at(-1) as number | undefined) : undefined;
   if (last !== undefined && last >= seq) return false;
+  if (asOf !== null) return readSeq === undefined && asOf < seq && (last === undefined || last <= asOf);
   return readSeq === undefined || ((last !== undefined || count !== undefined) && (readSeq as number) < seq - 1);
+}
+
+/** Whether a read was of the state before its event, and not of an earlier moment, or of one that is not there. */
+export const isOfPresent = (details: JsonObject): boolean =>
+  momentIn(details) === null && !NO_MOMENT.has(details.code as string);
+
+const NO_MOMENT: ReadonlySet<string> = new Set(NO_MOMENT_CODES);
+
+/** Returns the position of the moment that a read was of, as details state it; null for the present. */
+function momentIn({ as_of: asOf }: JsonObject): number | null {
+  return isJsonObject(asOf) && typeof asOf.seq === "number" ? asOf.seq : null;
 }
 
 /** A read whose event lists what it returned. */
@@ -71,6 +84,8 @@ export interface ListedRecall {
   checkpoints: readonly string[];
   /** The position of the newest event of the other state that was read; null when only checkpoints were. */
   readSeq: number | null;
+  /** The key of all of them; null when the event does not say. */
+  key: string | null;
   /** Whether also versions were read that had ended before, and were kept. */
   ofHistory: boolean;
 }
@@ -87,12 +102,13 @@ export function listedRecall(
   const checkpoints = [from, to].filter((one) => typeof one === "string");
   const operation = event.operation === VIEW ? details.operation : event.operation;
   const ofCheckpoints = checkpoints.length === 2 || operation === READ_CHECKPOINT;
-  const other = typeof readSeq === "number" ? readSeq : event.seq - 1;
+  const other = momentIn(details) ?? (typeof readSeq === "number" ? readSeq : event.seq - 1);
   return {
     agentId,
     positions: returned as number[],
     checkpoints,
     readSeq: ofCheckpoints ? null : other,
+    key: typeof details.key === "string" ? details.key : null,
     ofHistory: operation === READ_HISTORY,
   };
 }

@@ -90,6 +90,20 @@ test("lists and searches that show other versions have an event of their own, wh
   expect((await view.verify()).problems).toEqual([]);
 });
 
+test("a look at an earlier moment is another event, which names it", async () => {
+  const client = daemon.client(owner.apiKey as string);
+  const { json } = await client.write("bot", "past", "old");
+  const seq = view.head;
+  await client.write("bot", "past", "new");
+  const path = "/v1/data/read?agent_id=bot&key=past";
+  const [then, again, now] = await look(owner, `${path}&as_of=seq:${seq}`, `${path}&as_of=${json.audit_id}`, path);
+  expect(again).toBe(then as string);
+  expect(now).not.toBe(then as string);
+  const { details } = view.eventsAfter(-1).find(({ id }) => id === then) ?? {};
+  expect(details).toMatchObject({ operation: "data.read", entry: json.audit_id, returned: [seq], as_of: { seq } });
+  expect((await view.verify()).problems).toEqual([]);
+});
+
 test("another person's look is another event, and so is what is not there", async () => {
   const auditor = await invited(owner, "auditor");
   const [theirs] = await look(auditor, "/v1/agents/bot");

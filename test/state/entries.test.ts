@@ -3,15 +3,18 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { AGE_INDEX } from "../../src/core/rows/age-index.ts";
 import { type AgentState, readAgent } from "../../src/core/rows/agents.ts";
+import { findEntryAt, findMoment, isMoment, lossAt } from "../../src/core/rows/as-of.ts";
 import { readVersion } from "../../src/core/rows/entries.ts";
 import { IS_SEEN } from "../../src/core/rows/history.ts";
 import { rowsByKey } from "../../src/core/rows/listing/keys.ts";
+import { headOf } from "../../src/core/rows/log/events.ts";
 import { listVersions, readableHistory } from "../../src/core/rows/versions.ts";
 import type { OperationRequest, Reply } from "../../src/core/writer/contract.ts";
 import type { Job } from "../../src/core/writer/job.ts";
 import { expiryBefore, sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import { streamCheckpoint } from "../../src/ops/checkpoints/checkpoint.ts";
+import { readPage } from "../../src/ops/data/page.ts";
 import { freshAt } from "../../src/screen/retention.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
@@ -26,6 +29,9 @@ const HOUR_MS = 3_600_000;
 const AGENTS = ["one", "two"] as const;
 /** Few, so that they meet; some are prefixes of others. */
 const KEYS = ["a", "ab", "b", "\u{10FFFF}"] as const;
+
+/** How many comparisons it takes until every earlier moment was looked at. */
+const MOMENT_TURNS = 4;
 
 const agent = fc.constantFrom(...AGENTS);
 const key = fc.constantFrom(...KEYS);
@@ -80,6 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A workspace and its model, taking the same steps. */
 class Pair {
   nowMs = START_MS;
+  #turns = 0;
   readonly models = new Map(AGENTS.map((name): [string, ModelAgent] => [name, new ModelAgent()]));
 
   constructor(readonly real: OpenWorkspace) {}
@@ -175,6 +182,38 @@ class Pair {
       for (const id of model.checkpoints) {
         expect(await this.#stateOf(agent, id)).toEqual(model.state(id, this.nowMs));
       }
+      model.passes(await headOf(this.real.connection));
+      const turn = ++this.#turns % MOMENT_TURNS;
+      const some = model.moments.filter((_, at) => at % MOMENT_TURNS === turn);
+      for (const seq of some) await this.#compareMoment(agent, model, seq);
+    }
+  }
+
+  /** A moment shows what there was; or it is gone, when something of it is lost, or what is missing cannot be told apart. */
+  async #compareMoment(agent: AgentState, model: ModelAgent, seq: number): Promise<void> {
+    const { real, nowMs } = this;
+    const { connection } = real;
+    const { shown: then, isLost, hasEnded } = model.at(seq, nowMs);
+    const moment = await findMoment(connection, {
+      agentId: agent.agentId as string,
+      name: { seq },
+      nowMs,
+      limit: null,
+    });
+    if (!isMoment(moment)) throw new Error("a position of the log is not found");
+    const loss = await lossAt(connection, agent, moment, nowMs);
+    if (loss !== null && !isLost) expect({ seq, hasEnded }).toEqual({ seq, hasEnded: true });
+    if (loss !== null) return;
+    expect({ seq, isLost }).toEqual({ seq, isLost: false });
+    const page = { limit: 1_000, offset: 0 };
+    const wanted = { prefix: "", page, includeValues: true, count: true } as const;
+    const pause = async () => undefined;
+    const found = await readPage(connection, agent, wanted, { nowMs, pause, asOf: seq });
+    expect(found.items.map((item) => shown(JSON.parse(item)))).toEqual(then);
+    expect(found.more.total).toBe(then.length);
+    for (const key of KEYS) {
+      const entry = await findEntryAt(connection, nowMs, agent, key, seq);
+      expect(entry && JSON.parse(entry.value)).toBe(then.find((one) => one.key === key)?.value as string);
     }
   }
 

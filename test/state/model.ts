@@ -52,6 +52,8 @@ export interface RestoreCounts {
 export class ModelAgent {
   readonly #live = new Map<string, Entry>();
   readonly #checkpoints = new Map<string, Checkpoint>();
+  /** The entries right after positions of the log, and how many there were. */
+  readonly #moments = new Map<number, { entries: Map<string, Entry>; count: number }>();
   #past: Past[] = [];
   #retention: Retention;
   #history = DEFAULT_HISTORY;
@@ -99,6 +101,34 @@ export class ModelAgent {
     if (present !== undefined && this.#isFresh(present, nowMs)) all.push([present, null]);
     const byWrite = new Map(all.map((one) => [one[0].write, one]));
     return [...byWrite.values()].sort(([a], [b]) => b.write - a.write).map(([{ value }, endedAt]) => [value, endedAt]);
+  }
+
+  /** Keeps the state as that of a position. */
+  passes(seq: number): void {
+    this.#moments.set(seq, { entries: new Map(this.#live), count: this.#live.size });
+  }
+
+  get moments(): number[] {
+    return [...this.#moments.keys()];
+  }
+
+  /**
+   * Returns the state of a position without what has ended by itself since; whether some of the rest is no longer kept;
+   * and whether anything has ended by itself.
+   */
+  at(seq: number, nowMs: number): { shown: Shown[]; isLost: boolean; hasEnded: boolean } {
+    const { entries, count } = this.#moments.get(seq) as { entries: Map<string, Entry>; count: number };
+    const shown = this.#show(entries, nowMs);
+    const kept = [this.#live, ...Array.from(this.#checkpoints.values(), (one) => one.entries)];
+    const past = this.#readable(nowMs);
+    const isSame = (a: Entry | undefined, b: Entry) => a?.write === b.write && a.liveFrom === b.liveFrom;
+    const isLost = [...entries].some(
+      ([key, entry]) =>
+        this.#isFresh(entry, nowMs) &&
+        !kept.some((state) => isSame(state.get(key), entry)) &&
+        !past.some((one) => one.key === key && isSame(one, entry)),
+    );
+    return { shown, isLost, hasEnded: shown.length < count };
   }
 
   write(key: string, value: string, nowMs: number, expiresAt: number | null = null): void {
@@ -170,7 +200,7 @@ export class ModelAgent {
 
   /** What is past its retention goes for good, from checkpoints too, and so does history that is past its days. */
   sweep(nowMs: number): void {
-    for (const entries of this.#states)
+    for (const entries of [...this.#states, ...Array.from(this.#moments.values(), (one) => one.entries)])
       for (const [key, entry] of entries) if (!this.#isFresh(entry, nowMs)) entries.delete(key);
     this.#past = this.#readable(nowMs);
   }

@@ -77,11 +77,23 @@ export async function agentsThatSet(reader: Reader, policy: keyof PolicySettings
   return rows.map(([agentId]) => agentId);
 }
 
-/** Returns the workspace policies. Their versions are stored as configs of the workspace's own chain. */
-export async function loadWorkspacePolicies(reader: Reader): Promise<WorkspacePolicies> {
+/** Returns the version that was in force right after a position of the log; null for none. */
+export const versionAt = async (reader: Reader, agent: number, seq: number): Promise<number | null> =>
+  (await reader.value<number | null>("SELECT max(version) FROM configs WHERE agent = ? AND created_seq <= ?", [
+    agent,
+    seq,
+  ])) ?? null;
+
+/**
+ * Returns the workspace policies. Their versions are stored as configs of the workspace's own chain.
+ * @param seq the position right after which they were in force; the present ones by default
+ */
+export async function loadWorkspacePolicies(reader: Reader, seq = Number.MAX_SAFE_INTEGER): Promise<WorkspacePolicies> {
   const row = await reader.get<[number, string]>(
-    `SELECT version, config FROM configs WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL)
+    `SELECT version, config FROM configs
+     WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL) AND created_seq <= ?
      ORDER BY version DESC LIMIT 1`,
+    [seq],
   );
   return row === undefined ? NO_WORKSPACE_POLICIES : workspacePoliciesOf(row[0], JSON.parse(row[1]) as JsonObject);
 }

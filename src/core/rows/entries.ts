@@ -86,6 +86,9 @@ export interface Moment {
 /** A condition on entries: their ids (a JSON array) and agent. Without the plus SQLite reads all entries of the agent. */
 export const WITH_IDS_OF_AGENT = "id IN (SELECT value FROM json_each(?)) AND +agent = ?";
 
+/** SQL: the condition that a version was present at a position, which it takes twice. */
+export const PRESENT_AT = "live_from <= ? AND (live_to IS NULL OR live_to > ?)";
+
 export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
 export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
 
@@ -93,10 +96,10 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
   return { id, key, value, metadata, createdAt, updatedAt };
 }
 
-type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number, random: Uint8Array | null];
+export type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number, random: Uint8Array | null];
 
-/** A present entry. */
-interface VersionedRow extends EntryRow {
+/** An entry with its version. */
+export interface VersionedRow extends EntryRow {
   /** When it ends by itself, ms; null for never. */
   expiresAt: number | null;
   writtenSeq: number;
@@ -104,7 +107,7 @@ interface VersionedRow extends EntryRow {
   version: string;
 }
 
-function toVersionedRow(row: FoundTuple): VersionedRow {
+export function toVersionedRow(row: FoundTuple): VersionedRow {
   const [id, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
   return {
     id,
@@ -121,7 +124,9 @@ function toVersionedRow(row: FoundTuple): VersionedRow {
 
 // Made once: every read has it, and looks up its statement by it.
 const PRESENT = `FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
-const FIND = `SELECT ${ENTRY_COLUMNS}, expires_at, written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
+/** SQL: the columns of {@link FoundTuple}. */
+export const FOUND_COLUMNS = `${ENTRY_COLUMNS}, expires_at, written_seq, ${WRITTEN_RANDOM}`;
+const FIND = `SELECT ${FOUND_COLUMNS} ${PRESENT}`;
 
 /** The parameters that name a key's present content, unless it is gone. */
 const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>

@@ -36,6 +36,7 @@ export function viewOf({ operation, principal, retry }: Job, { agent, result, ef
     ...(entry !== undefined && { entry }),
     ...(details.checkpoint_id !== undefined && { checkpoint_id: details.checkpoint_id }),
     ...(details.to !== undefined && { to: details.to }),
+    ...(details.as_of !== undefined && { as_of: details.as_of }),
   };
   const { read_seq: readSeq, ...returned } = recallIn(details);
   return {

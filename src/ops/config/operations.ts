@@ -1,14 +1,19 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
 
 import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
+import { noMoment, readAsOf, showMoment } from "../../core/past.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
+import type { PastMoment } from "../../core/rows/as-of.ts";
 import {
   type ConfigVersion,
   configFacts,
   listConfigs,
+  loadWorkspacePolicies,
   parseVersion,
+  policiesIn,
   readConfigVersion,
   showVersion,
+  versionAt,
 } from "../../core/rows/configs.ts";
 import {
   answered,
@@ -18,6 +23,7 @@ import {
   notFound,
   type OperationsOf,
   type Outcome,
+  operation,
   type Run,
 } from "../../core/writer/operation.ts";
 import type { JsonObject } from "../../json.ts";
@@ -26,7 +32,8 @@ import { holds } from "../../operation-facts.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { inForce } from "../../screen/effective.ts";
 import { NO_POLICIES } from "../../screen/policies.ts";
-import { showPoliciesVersion } from "../../screen/workspace-policies.ts";
+import { showPoliciesVersion, type WorkspacePolicies } from "../../screen/workspace-policies.ts";
+import type { Reader } from "../../store/transaction.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
 const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
@@ -37,29 +44,47 @@ const CONFLICT = {
     "The configuration in force is not the one that the condition asks for. Read it again, then decide what to do.",
 };
 
-function showConfig(agentId: string, version: ConfigVersion): string {
+function showConfig(agentId: string, version: ConfigVersion, moment: JsonObject = {}): string {
   return (
     `{"agent_id":${JSON.stringify(agentId)},"version":"v${version.version}","config":${version.config},` +
     `"created_at":"${version.createdAt}","created_by":"${version.createdBy}",` +
-    `"rolled_back_from":${JSON.stringify(showVersion(version.rolledBackFrom))}}`
+    JSON.stringify({ rolled_back_from: showVersion(version.rolledBackFrom), ...moment }).slice(1)
   );
 }
 
-const readConfig: Run<"config.read" | "config.read_version"> = async (reader, context, input) => {
-  const found = await findVersion(context, input.agentId, "version" in input ? input.version : null);
-  if ("answer" in found) return found;
-  const config = await readConfigVersion(reader, found.agent.firstSeq, found.version);
-  const version = `v${found.version}`;
-  return answered(found.agent, { version }, showConfig(input.agentId, config), { etag: version });
+const readVersion: Run<"config.read_version"> = async (reader, context, input) => {
+  const found = await findVersion(context, input.agentId, input.version);
+  return "answer" in found ? found : answerVersion(reader, found, {});
 };
 
-/**
- * Returns the agent and the number of a requested version (null: the newest), or the outcome when it does not exist.
- */
-async function findVersion(context: Context, agentId: string, text: string | null) {
+async function answerVersion(reader: Reader, found: { agent: AgentState; version: number }, moment: JsonObject) {
+  const config = await readConfigVersion(reader, found.agent.firstSeq, found.version);
+  const version = `v${found.version}`;
+  const body = showConfig(found.agent.agentId as string, config, moment);
+  return answered(found.agent, { version, ...moment }, body, { etag: version });
+}
+
+const readConfig = operation("config.read", {
+  look: (reader, context, input) =>
+    readAsOf<{ version: number | null }>(reader, context, input, { version: null }, async (own, agent, at) => {
+      if (agent === null) return { version: null };
+      return { version: at === undefined ? agent.configVersion : await versionAt(own, agent.firstSeq, at.seq) };
+    }),
+  async run(reader, context, { agentId }, looked) {
+    const agent = await context.agents.find(agentId);
+    if (looked?.no !== undefined) return noMoment(agent, agentId, looked.no);
+    const version = looked === undefined ? (agent?.configVersion ?? null) : looked.version;
+    const moment = showMoment(looked);
+    if (agent === null || version === null) return notFound(agent, agentId, "config_not_found", NO_CONFIG, moment);
+    return answerVersion(reader, { agent, version }, moment);
+  },
+});
+
+/** Returns the agent and the number of a requested version, or the outcome when it does not exist. */
+async function findVersion(context: Context, agentId: string, text: string) {
   const agent = await context.agents.find(agentId);
   const newest = agent?.configVersion ?? null;
-  const version = text === null ? newest : parseVersion(text);
+  const version = parseVersion(text);
   // Text that is not a version may be anything, so the details leave it out.
   const details: JsonObject = version === null ? {} : { version: `v${version}` };
   if (agent === null || newest === null) return notFound(agent, agentId, "config_not_found", NO_CONFIG, details);
@@ -88,17 +113,42 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
   };
 }
 
-const readEffective: Run<"config.read_effective"> = async (_reader, context, { agentId }) => {
-  const agent = await context.agents.find(agentId);
-  const { workspacePolicies } = context.agents;
-  const body = {
-    agent_id: agentId,
-    config_version: showVersion(agent?.configVersion ?? null),
-    policies_version: showPoliciesVersion(workspacePolicies.version),
-    ...inForce(workspacePolicies, agent?.own ?? NO_POLICIES, context.nowMs),
-  };
-  return answered(agent, naming(agent, agentId, {}), JSON.stringify(body));
-};
+/** What was in force right after a position: the version of the config and of the workspace's policies, and their policies. */
+async function effectiveAt(reader: Reader, agent: AgentState | null, { seq, timestamp }: PastMoment) {
+  const configVersion = agent === null ? null : await versionAt(reader, agent.firstSeq, seq);
+  const own =
+    agent === null || configVersion === null
+      ? NO_POLICIES
+      : policiesIn((await readConfigVersion(reader, agent.firstSeq, configVersion)).config);
+  return showInForce({ configVersion, own }, await loadWorkspacePolicies(reader, seq), Date.parse(timestamp));
+}
+
+const showInForce = (
+  { configVersion, own }: Pick<AgentState, "configVersion" | "own">,
+  workspacePolicies: WorkspacePolicies,
+  timeMs: number,
+) => ({
+  config_version: showVersion(configVersion),
+  policies_version: showPoliciesVersion(workspacePolicies.version),
+  ...inForce(workspacePolicies, own, timeMs),
+});
+
+const NONE = { configVersion: null, own: NO_POLICIES };
+
+const readEffective = operation("config.read_effective", {
+  look: (reader, context, input) =>
+    readAsOf<{ shown: JsonObject | null }>(reader, context, input, { shown: null }, async (own, agent, at) => ({
+      shown: at === undefined ? null : await effectiveAt(own, agent, at),
+    })),
+  async run(_reader, context, { agentId }, looked) {
+    const agent = await context.agents.find(agentId);
+    if (looked?.no !== undefined) return noMoment(agent, agentId, looked.no);
+    const now = () => showInForce(agent ?? NONE, context.agents.workspacePolicies, context.nowMs);
+    const moment = showMoment(looked);
+    const body = { agent_id: agentId, ...(looked?.shown ?? now()), ...moment };
+    return answered(agent, naming(agent, agentId, moment), JSON.stringify(body));
+  },
+});
 
 export const updateConfig: Run<"config.update"> = async (_reader, context, input) => {
   const known = await context.agents.find(input.agentId);
@@ -141,10 +191,10 @@ function addVersion(context: Context, agent: AgentState, config: string, rolledB
 }
 
 export const configOperations: OperationsOf<"config"> = {
-  "config.read": { run: readConfig },
+  "config.read": readConfig,
   "config.update": { run: updateConfig },
   "config.list_versions": { run: listConfigVersions },
-  "config.read_version": { run: readConfig },
-  "config.read_effective": { run: readEffective },
+  "config.read_version": { run: readVersion },
+  "config.read_effective": readEffective,
   "config.rollback": { run: rollbackConfig },
 };

@@ -3,10 +3,12 @@
 import { Type as t } from "@sinclair/typebox";
 import { isAgentId } from "../../agent-id.ts";
 import { canonicalBytes, MAX_CONFIG_BYTES, NEWEST_FIRST, oldestFirst, PAGE_PARAMETERS } from "../../api/fields.ts";
+import { AsOfField, asOfIn } from "../../api/moment.ts";
 import { listInput } from "../../api/page.ts";
 import { route } from "../../api/route.ts";
 import { object } from "../../api/shapes.ts";
 import type { JsonObject } from "../../json.ts";
+import { NO_MOMENT_CODES } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, EffectivePolicies, explainPolicies } from "./schema.ts";
 import { requireMeaning } from "./settings-schema.ts";
@@ -24,11 +26,13 @@ export const configRoutes = [
   route({
     operation: "config.read",
     at: "GET /v1/config/:agent_id",
+    query: object({ as_of: t.Optional(AsOfField) }),
     unfindable: "config_not_found",
-    input: ({ params }) => ({ agentId: params.agent_id }),
+    input: ({ params, query }) => ({ agentId: params.agent_id, ...asOfIn(query.as_of) }),
     summary: "Read the config in force",
-    description: "The newest version of the agent's config. Its ETag is the version.",
+    description: "The newest version of the agent's config, or the one at an earlier moment. Its ETag is the version.",
     response: version("The config."),
+    problems: NO_MOMENT_CODES,
   }),
 
   route({
@@ -81,15 +85,17 @@ export const configRoutes = [
   route({
     operation: "config.read_effective",
     at: "GET /v1/config/:agent_id/effective",
+    query: object({ as_of: t.Optional(AsOfField) }),
     unfindable: "agent_not_found",
-    input: ({ params }) => {
+    input: ({ params, query }) => {
       requireAgentId(params.agent_id);
-      return { agentId: params.agent_id };
+      return { agentId: params.agent_id, ...asOfIn(query.as_of) };
     },
     summary: "Read the policies in force",
     description:
       "What holds for the agent, also before it has a config: of each part, the stricter one of its config and of the workspace's policies.",
     response: { description: "The policies.", schema: EffectivePolicies },
+    problems: NO_MOMENT_CODES,
   }),
 
   route({

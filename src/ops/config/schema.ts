@@ -2,6 +2,7 @@
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { AgentId } from "../../api/fields.ts";
+import { AsOfShown } from "../../api/moment.ts";
 import { quoteName, shortName } from "../../api/query.ts";
 import {
   Actor,
@@ -86,6 +87,7 @@ export const ConfigVersion = shape("ConfigVersion", {
   version: VersionId,
   config: StoredConfig,
   ...made,
+  as_of: t.Optional(AsOfShown),
 });
 
 export const ConfigVersionList = component(
@@ -103,6 +105,7 @@ export const EffectivePolicies = shape("EffectivePolicies", {
       "What demands each member, by its path, such as `screening.pii.mode` or `screening.patterns[0]`: `floor` for the workspace's policies, `default` for what nobody sets.",
     examples: [Object.fromEntries(Object.keys(FEW_POLICIES).map((name) => [name, "floor"]))],
   }),
+  as_of: t.Optional(AsOfShown),
 });
 
 /**

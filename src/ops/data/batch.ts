@@ -7,7 +7,8 @@ import { showTime, showTimeOrNull } from "../../ids.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
 import { noEntry } from "./missing.ts";
-import { deleteData, returning } from "./operations.ts";
+import { deleteData } from "./operations.ts";
+import { returning } from "./read.ts";
 import { writeOperation } from "./write.ts";
 
 const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) => {

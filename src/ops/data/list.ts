@@ -1,52 +1,79 @@
 /** Operations that list an agent's entries, page by page: all under a prefix, or those that match a filter. */
 
 import { itemCount, listBody } from "../../core/lists.ts";
-import { atOneMoment } from "../../core/rows/listing/moment.ts";
-import { answered, type LookContext, naming, operation } from "../../core/writer/operation.ts";
+import { noMoment, type OfMoment, readAsOf, showMoment } from "../../core/past.ts";
+import type { AgentState } from "../../core/rows/agents.ts";
+import { answered, type LookContext, naming, type Outcome, operation } from "../../core/writer/operation.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { readAt } from "../../log/recall.ts";
-import type { Filter } from "../../operation-facts.ts";
+import { type Recall, readAt } from "../../log/recall.ts";
+import type { AsOf, Filter } from "../../operation-facts.ts";
 import { recorded } from "../../screen/decide.ts";
 import { readingsOf } from "../../screen/fields.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
-import { type ListInput, readPage } from "./page.ts";
+import { type FoundPage, type ListInput, readPage } from "./page.ts";
+
+type Input = ListInput & { agentId: string } & AsOf;
+
+const NO_PAGE: FoundPage = { items: [], shown: 0, recall: {}, next: null, more: {} };
 
 /** Reads a page on another thread, as it was at one moment. */
-const lookUp = (reader: Reader, context: LookContext, input: ListInput & { agentId: string }) =>
-  atOneMoment(reader, input.agentId, context, (own, agent) =>
-    readPage(own, agent, input, { nowMs: context.nowMs, pause: nextTurn }),
+const lookUp = (reader: Reader, context: LookContext, input: Input) =>
+  readAsOf(reader, context, input, NO_PAGE, (own, agent, at) =>
+    readPage(own, agent, input, { nowMs: context.nowMs, pause: nextTurn, ...(at && { asOf: at.seq }) }),
   );
+
+/** Returns the members of details that say which state was read. */
+const stateRead = (found: OfMoment<{ readSeq: number }>, seq: number, recall: Recall): JsonObject =>
+  found.at === undefined ? readAt(found.readSeq, seq, recall) : showMoment(found);
+
+/** Returns the outcome of a list of a moment that is not there; null when it is. */
+function notThere(
+  agent: AgentState | null,
+  { agentId, prefix }: Input,
+  policies: PolicySettings,
+  { no }: OfMoment<object> = {},
+): Outcome | null {
+  return no === undefined ? null : noMoment(agent, agentId, no, recorded("prefix", prefix, policies));
+}
 
 export const listData = operation("data.list", {
   look: lookUp,
   async run(reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
+    const policies = context.agents.policiesOf(agent);
+    const refusal = notThere(agent, input, policies, found);
+    if (refusal !== null) return refusal;
     const { items, next, more, recall } = found ?? (await readPage(reader, agent, input, context));
     const details = {
-      ...recorded("prefix", input.prefix, context.agents.policiesOf(agent)),
+      ...recorded("prefix", input.prefix, policies),
       count: itemCount(items),
       ...recall,
-      ...(found && readAt(found.readSeq, context.seq, recall)),
+      ...(found && stateRead(found, context.seq, recall)),
     };
-    return answered(agent, naming(agent, input.agentId, details), listBody("data.list", input, items, next, more));
+    const body = listBody("data.list", input, items, next, { ...more, ...showMoment(found) });
+    return answered(agent, naming(agent, input.agentId, details), body);
   },
 });
 
 export const queryData = operation("data.query", {
   look: lookUp,
-  async run(_reader, context, input, { items, shown, next, more, recall, readSeq }) {
+  async run(_reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
     const policies = context.agents.policiesOf(agent);
+    const refusal = notThere(agent, input, policies, found);
+    if (refusal !== null) return refusal;
+    const { items, shown, next, more, recall } = found;
     const details = {
       ...recorded("prefix", input.prefix, policies),
       ...recordedFilter(input.filter, policies),
       count: shown,
       ...recall,
-      ...readAt(readSeq, context.seq, recall),
+      ...stateRead(found, context.seq, recall),
     };
-    return answered(agent, naming(agent, input.agentId, details), listBody("data.query", input, items, next, more));
+    const body = listBody("data.query", input, items, next, { ...more, ...showMoment(found) });
+    return answered(agent, naming(agent, input.agentId, details), body);
   },
 });
 

@@ -9,9 +9,17 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry has expir
 /**
  * Returns the outcome for a missing entry. Its key was never screened, and may be text that a policy keeps out of the
  * log.
+ * @param more further members of the details
  */
-export function noEntry({ agents }: Context, agent: AgentState | null, agentId: string, key: string): Outcome {
-  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
+export function noEntry(
+  { agents }: Context,
+  agent: AgentState | null,
+  agentId: string,
+  key: string,
+  more: JsonObject = {},
+): Outcome {
+  const details = { ...recorded("key", key, agents.policiesOf(agent)), ...more };
+  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, details);
 }
 
 const NO_VERSION = {

@@ -1,57 +1,17 @@
-/** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
+/** Operations that delete and erase an agent's data, on the workspace's thread; and the table of all of its data. */
 
-import type { AgentState } from "../../core/rows/agents.ts";
-import { findEntry, findEntryOrigin, findValue, hasEntry } from "../../core/rows/entries.ts";
+import { hasEntry } from "../../core/rows/entries.ts";
 import { countErasable, type ErasureTarget } from "../../core/rows/erasure.ts";
 import { countListed } from "../../core/rows/listing/groups.ts";
 import { answered, naming, notFound, type OperationsOf, type Run, refused } from "../../core/writer/operation.ts";
-import { showTime, showTimeOrNull } from "../../ids.ts";
-import type { JsonObject } from "../../json.ts";
-import { recallOf } from "../../log/recall.ts";
 import { recorded } from "../../screen/decide.ts";
-import { endOf } from "../../screen/retention.ts";
-import { after } from "../../store/transaction.ts";
 import { conflictOver } from "./conflict.ts";
 import { listData, queryData } from "./list.ts";
 import { noEntry } from "./missing.ts";
+import { readData, readFullData } from "./read.ts";
 import { searchData } from "./search.ts";
 import { versionsOfData } from "./versions.ts";
 import { writeOperation } from "./write.ts";
-
-export const readData: Run<"data.read"> = (reader, context, { agentId, key }) =>
-  after(context.agents.find(agentId), (agent) => {
-    if (agent === null) return noEntry(context, agent, agentId, key);
-    return after(findValue(reader, context.nowMs, agent, key), (entry) => {
-      if (entry === undefined) return noEntry(context, agent, agentId, key);
-      const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
-      return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
-    });
-  });
-
-/** Returns the details of a read of one entry. */
-export const returning = (agent: AgentState, key: string, { writtenSeq }: { writtenSeq: number }): JsonObject => ({
-  ...recorded("key", key, agent.policies),
-  ...recallOf([writtenSeq]),
-});
-
-const readFullData: Run<"data.read_full"> = async (reader, context, { agentId, key }) => {
-  const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, context.nowMs, agent, key);
-  if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
-  const origin = await findEntryOrigin(reader, entry.id);
-  const rest = JSON.stringify({
-    created_at: showTime(entry.createdAt),
-    updated_at: showTime(entry.updatedAt),
-    audit_id: entry.version,
-    config_version: origin.configVersion,
-    written_by: origin.writtenBy,
-    expires_at: showTimeOrNull(endOf(agent.policies, entry)),
-  });
-  const body =
-    `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
-    `"metadata":${entry.metadata},${rest.slice(1)}`;
-  return answered(agent, returning(agent, key, entry), body, { etag: entry.version });
-};
 
 export const deleteData: Run<"data.delete"> = async (reader, context, input) => {
   const { agentId, key, condition } = input;
@@ -109,8 +69,8 @@ export const eraseData: Run<"data.erase"> = async (reader, context, input) => {
 
 export const dataOperations: OperationsOf<"data"> = {
   "data.write": writeOperation,
-  "data.read": { run: readData },
-  "data.read_full": { run: readFullData },
+  "data.read": readData,
+  "data.read_full": readFullData,
   "data.versions": versionsOfData,
   "data.list": listData,
   "data.query": queryData,

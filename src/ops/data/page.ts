@@ -34,7 +34,7 @@ export interface ListInput extends Wanted {
 
 // A type and not an interface, so that it is a JSON value, which can be passed between threads.
 /** A page: its entries as JSON texts, and the other members. */
-type FoundPage = {
+export type FoundPage = {
   items: string[];
   /** The number of shown entries, including those below rows. */
   shown: number;

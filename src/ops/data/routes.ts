@@ -16,10 +16,12 @@ import {
   SORTING,
 } from "../../api/fields.ts";
 import { parseFilter } from "../../api/filter.ts";
+import { AsOfField, asOfIn } from "../../api/moment.ts";
 import { listInput } from "../../api/page.ts";
 import { route } from "../../api/route.ts";
 import { EventId, object } from "../../api/shapes.ts";
 import { ifVersion, type VersionCondition } from "../../operation-facts.ts";
+import { NO_MOMENT_CODES } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
 import {
   Batch,
@@ -46,7 +48,7 @@ const DEFAULT_SEARCH_LIMIT = 10;
 /** The longest query of a search, UTF-16 code units. */
 const MAX_QUERY_LENGTH = 8192;
 
-const EntryQuery = object({ agent_id: AgentId, key: Key });
+const EntryQuery = object({ agent_id: AgentId, key: Key, as_of: t.Optional(AsOfField) });
 const erase = flag("Whether to erase for good");
 
 const ERASE =
@@ -58,15 +60,17 @@ interface ListRequest {
   include_values?: boolean;
   sort?: "key" | "updated_at";
   order?: "asc" | "desc";
+  as_of?: string;
 }
 
 /** Returns the common input of lists and queries. Defaults are left out, so that cursors do not depend on them. */
-const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }: ListRequest) => ({
+const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order, as_of }: ListRequest) => ({
   agentId: agent_id,
   prefix,
   includeValues: include_values,
   ...(sort === "updated_at" ? { sort } : {}),
   ...(order === "desc" ? { order } : {}),
+  ...asOfIn(as_of),
 });
 
 /** Returns the condition of a request as a member of the input. @throws {Problem} when header and member differ */
@@ -152,23 +156,23 @@ export const dataRoutes = [
     operation: "data.read",
     at: "GET /v1/data/read",
     query: EntryQuery,
-    input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+    input: ({ query }) => ({ agentId: query.agent_id, key: query.key, ...asOfIn(query.as_of) }),
     summary: "Read an entry",
     description:
       "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from. The ETag is the version of the entry.",
     response: { description: "The entry.", schema: Entry, etag: true },
-    problems: ["entry_not_found"],
+    problems: ["entry_not_found", ...NO_MOMENT_CODES],
   }),
 
   route({
     operation: "data.read_full",
     at: "GET /v1/data/read-full",
     query: EntryQuery,
-    input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+    input: ({ query }) => ({ agentId: query.agent_id, key: query.key, ...asOfIn(query.as_of) }),
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
     response: { description: "The entry.", schema: FullEntry, etag: true },
-    problems: ["entry_not_found"],
+    problems: ["entry_not_found", ...NO_MOMENT_CODES],
   }),
 
   route({
@@ -200,6 +204,7 @@ export const dataRoutes = [
       ...SORTING,
       count: flag("Whether to return how many entries the list has on all its pages"),
       delimiter: t.Optional(Delimiter),
+      as_of: t.Optional(AsOfField),
       ...PAGE_PARAMETERS,
     }),
     input: ({ query }) =>
@@ -216,6 +221,7 @@ export const dataRoutes = [
     description:
       "Sorted by key in UTF-8 byte order, or by the time of the last write. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
     response: { description: "One page of entries.", schema: EntryList },
+    problems: NO_MOMENT_CODES,
   }),
 
   route({
@@ -230,6 +236,7 @@ export const dataRoutes = [
       limit: PAGE_PARAMETERS.limit,
       cursor: PAGE_PARAMETERS.cursor,
       include_values: flag("Whether to return the values too"),
+      as_of: t.Optional(AsOfField),
     }),
     input: ({ body }) =>
       listInput(
@@ -245,6 +252,7 @@ export const dataRoutes = [
     description:
       "The entries whose metadata matches the filter, in the form of a list. A dot in a name descends into objects, and `\\.` is a dot. Values compare only with values of the same JSON type.",
     response: { description: "One page of entries.", schema: EntryList },
+    problems: NO_MOMENT_CODES,
   }),
 
   route({

@@ -1,6 +1,7 @@
 /** The API's schemas of governed data. */
 import { type Static, type TObject, type TProperties, Type as t } from "@sinclair/typebox";
 import { AgentId, flag, Key, Metadata, optionalInteger, Timestamp, Value } from "../../api/fields.ts";
+import { AsOfShown } from "../../api/moment.ts";
 import {
   Actor,
   AuditId,
@@ -124,7 +125,7 @@ const stored = { key: Key, value: Value, metadata: Metadata, created_at: Time, u
 /** Entries of a checkpoint's state. */
 export const StateEntry = shape("StateEntry", stored);
 
-export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value });
+export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value, as_of: t.Optional(AsOfShown) });
 
 /** The version of an entry in a result. */
 const EntryVersion = component("EntryVersion", {
@@ -139,6 +140,7 @@ export const FullEntry = shape("FullEntry", {
   config_version: nullable({ ...VersionId, description: "The config in force when it was written." }),
   written_by: { ...Actor, description: "The actor who wrote it." },
   expires_at: nullable(Time),
+  as_of: t.Optional(AsOfShown),
 });
 
 /** A page of the history of an entry. */
@@ -198,6 +200,7 @@ export const EntryList = component(
         t.Array(Group, { description: "With `delimiter`: every group of the list, in the order of their keys." }),
       ),
       total: t.Optional(countOf("With `count=true`: the entries on all pages, without those in groups.")),
+      as_of: t.Optional(AsOfShown),
     },
   ),
 );

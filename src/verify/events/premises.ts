@@ -10,7 +10,7 @@ import { positionOf } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
 import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
-import { isRecallPossible } from "../../log/recall.ts";
+import { isOfPresent, isRecallPossible } from "../../log/recall.ts";
 import type { Needs } from "../../operation-facts.ts";
 import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
@@ -225,6 +225,7 @@ function isPossibleVersion(event: AuditEventBody, details: JsonObject, inForce: 
       return details.reverted_from === undefined || (positionOf(String(details.reverted_from)) ?? seq) < seq;
   }
   const needs = needsOf(operation);
+  if (needs === "config" && !isOfPresent(details)) return isThere(version);
   if (needs === "config")
     return result === "ok" ? numberOf(version) === inForce : result !== "not_found" || inForce === 0;
   if (needs !== "version" || (result !== "ok" && result !== "not_found")) return true;

@@ -63,8 +63,8 @@ export async function countListed(
   moment: ListMoment,
 ): Promise<number> {
   const shown = ungrouped(prefix, delimiter);
-  if (prefix === "" && shown.sql === "" && (await visible(reader, agent, moment.nowMs)).sql === "")
-    return agent.liveEntries;
+  const isAll = prefix === "" && shown.sql === "" && moment.asOf === undefined;
+  if (isAll && (await visible(reader, agent, moment.nowMs)).sql === "") return agent.liveEntries;
   let total = 0;
   for await (const { sql, bound } of partsOf(reader, agent, prefix, moment, true)) {
     const statement = `SELECT count(*) FROM entries WHERE ${sql} ${shown.sql}`;

@@ -1,10 +1,10 @@
-/** Divides all present entries of an agent into parts, for work that examines each entry. */
+/** Divides all entries of an agent's present or earlier state into parts, for work that examines each entry. */
 import { freshAt } from "../../../screen/retention.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { SqlValue } from "../../../store/values.ts";
-import { goOn } from "../../../store/walk.ts";
+import { goOn, pagesByTwo } from "../../../store/walk.ts";
 import type { AgentState } from "../agents.ts";
-import { endOfPrefix } from "../entries.ts";
+import { endOfPrefix, WITH_IDS_OF_AGENT } from "../entries.ts";
 import { FRESH, freshBounds, hasEnded } from "../expiry.ts";
 
 /** A condition on `entries`, with its parameters. */
@@ -16,6 +16,8 @@ export interface Where {
 /** The time of a list, and a function that gives other work of the thread a turn. */
 export interface ListMoment {
   nowMs: number;
+  /** The position right after which the listed state was; the present one by default. */
+  asOf?: number;
   pause(): Promise<void>;
 }
 
@@ -51,9 +53,35 @@ export async function* partsOf(
   const ranges = isDense ? idRanges(lastId) : keyRanges(reader, agent, prefix);
   // Without the plus, SQLite would read the agent's whole index for each part.
   const own = isDense ? "id > ? AND id <= ? AND +agent = ?" : "key >= ? AND key < ? AND agent = ?";
+  const { asOf, pause } = moment;
+  const since = asOf === undefined ? "" : "AND live_from <= ?";
+  const at = asOf === undefined ? [] : [asOf];
   for await (const range of ranges) {
-    await moment.pause();
-    yield { sql: `${own} AND live_to IS NULL ${sql}`, bound: [...range, agent.firstSeq, ...bound] };
+    await pause();
+    yield { sql: `${own} AND live_to IS NULL ${since} ${sql}`, bound: [...range, agent.firstSeq, ...at, ...bound] };
+  }
+  if (asOf === undefined) return;
+  for await (const ids of endedSince(reader, agent, prefix, asOf)) {
+    await pause();
+    yield { sql: `${WITH_IDS_OF_AGENT} ${sql}`, bound: [JSON.stringify(ids), agent.firstSeq, ...bound] };
+  }
+}
+
+/** Yields the ids of the versions under a prefix that were present at a position and have ended since. */
+async function* endedSince(
+  reader: Reader,
+  { firstSeq }: AgentState,
+  prefix: string,
+  asOf: number,
+): AsyncGenerator<number[]> {
+  const read = (sql: string, parameters: number[], limit: number) =>
+    reader.all<[id: number, liveTo: number]>(
+      `SELECT id, live_to FROM entries
+       WHERE agent = ? AND live_to ${sql} AND live_from <= ? AND key >= ? AND key < ? ORDER BY live_to, id LIMIT ?`,
+      [firstSeq, ...parameters, asOf, prefix, endOfPrefix(prefix), limit],
+    );
+  for await (const rows of pagesByTwo(asOf, PART, read, ([id, liveTo]) => [liveTo, id])) {
+    yield rows.map(([id]) => id);
   }
 }
 

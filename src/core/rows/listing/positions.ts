@@ -1,4 +1,4 @@
-/** Finds the entries of one page of a list that is filtered, sorted or grouped. Their rows are read later. */
+/** Finds the entries of one page of a list that is filtered, sorted, grouped or of an earlier state. Their rows are read later. */
 import type { JsonObject } from "../../../json.ts";
 import type { Filter, Sorting } from "../../../operation-facts.ts";
 import type { Reader } from "../../../store/transaction.ts";
@@ -36,7 +36,8 @@ export async function findPositions(
   moment: ListMoment,
 ): Promise<EntryPosition[]> {
   const filter = wanted.filter === undefined ? null : entryFilter(wanted.filter);
-  if (filter === null || wanted.sort !== undefined) return scan(reader, agent, { ...wanted, filter }, moment);
+  const isOrdered = filter !== null && wanted.sort === undefined && moment.asOf === undefined;
+  if (!isOrdered) return scan(reader, agent, { ...wanted, filter }, moment);
   // If many entries match, walking in the order of keys fills the page soon.
   const { places, reached } = await walk(reader, agent, { ...wanted, filter }, moment);
   if (reached === null) return places;

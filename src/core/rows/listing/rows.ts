@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../json.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
-import { WITH_IDS_OF_AGENT } from "../entries.ts";
+import { PRESENT_AT, WITH_IDS_OF_AGENT } from "../entries.ts";
 import { type EntryRow, type ListedEntry, readRows } from "./entry-rows.ts";
 import { entryFilter } from "./filter.ts";
 import { readByKey } from "./keys.ts";
@@ -61,7 +61,8 @@ export async function* listed(
   wanted: WantedPage,
   moment: ListMoment,
 ): AsyncGenerator<Listed[]> {
-  const isPlain = wanted.sort === undefined && wanted.filter === undefined && wanted.delimiter === undefined;
+  const { sort, filter, delimiter } = wanted;
+  const isPlain = [sort, filter, delimiter, moment.asOf].every((one) => one === undefined);
   yield* isPlain ? listedByKey(reader, agent, wanted, moment) : listedElsewhere(reader, agent, wanted, moment);
 }
 
@@ -87,7 +88,7 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
   }
 }
 
-/** Yields the entries of a page that is filtered, sorted or grouped. */
+/** Yields the entries of a page that is filtered, sorted, grouped or of an earlier state. */
 async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ListMoment) {
   const { offset, limit, includeValues } = wanted;
   const places = await findPositions(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
@@ -106,12 +107,14 @@ async function readPlaces(
   agent: AgentState,
   places: readonly EntryPosition[],
   { includeValues, filter, ...wanted }: WantedPage,
-  { nowMs }: ListMoment,
+  { nowMs, asOf }: ListMoment,
   size: StepSize,
 ): Promise<Listed[]> {
   const shown = await visible(reader, agent, nowMs);
-  const rest = `WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql} LIMIT ?`;
-  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound, places.length];
+  const state = asOf === undefined ? "live_to IS NULL" : PRESENT_AT;
+  const at = asOf === undefined ? [] : [asOf, asOf];
+  const rest = `WHERE ${WITH_IDS_OF_AGENT} AND ${state} ${shown.sql} LIMIT ?`;
+  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...at, ...shown.bound, places.length];
   const rows = await readRows(reader, includeValues, rest, named);
   size.follow(rows);
   const byId = new Map(rows.map((row) => [row.id, row]));

@@ -48,11 +48,11 @@ export async function headOf(reader: Reader): Promise<number> {
   return (await reader.value<number>("SELECT seq FROM head")) as number;
 }
 
-/** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
+/** Returns the positions of an event of the agents in a limit: in the log and in its chain, which is that of `agentId`. */
 export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
   const sql = `SELECT seq, agent_id, agent_seq FROM events WHERE ${HAS_ID}`;
   const row = await reader.get<[number, string | null, number]>(sql, positionedId(id));
-  return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
+  return row && isWithin(limit, row[1]) ? { seq: row[0], agentId: row[1], agentSeq: row[2] } : undefined;
 }
 
 /** Returns a window as the limits of times, ms: the first inside, and the first behind it. */

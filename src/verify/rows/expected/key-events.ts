@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
+import { isOfPresent } from "../../../log/recall.ts";
 import { eventFacts } from "../../../operations.ts";
 
 /**
@@ -48,7 +49,7 @@ export function keyEventOf(event: AuditEventBody, details: JsonObject | null): K
   if (effect.kind === "end") return { ...of, act: "ends", key: effect.key };
   // What a batch did not find may be what its undone parts had ended.
   if (!isAboutEntries(event) || details === null || details.undone === true) return null;
-  if (typeof details.key !== "string") return null;
+  if (typeof details.key !== "string" || !isOfPresent(details)) return null;
   const [returned = null] = Array.isArray(details.returned) ? (details.returned as number[]) : [];
   return { ...of, act: result === "ok" ? "finds" : "misses", key: details.key, returned };
 }

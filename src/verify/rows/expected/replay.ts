@@ -180,7 +180,7 @@ export class Replay {
 
   /** Compares the versions that a read lists with those that there were. */
   #recall({ agent_id: chain, seq }: AuditEventBody, recall: ListedRecall): void {
-    const { agentId, positions, checkpoints, readSeq, ofHistory } = recall;
+    const { agentId, positions, checkpoints, readSeq } = recall;
     const { start, prunedBefore } = this.#histories;
     if (seq <= start || prunedBefore > 0 || this.overflowed) return;
     // What was there before a pruning is known only as far as it was kept.
@@ -188,17 +188,23 @@ export class Replay {
     const agent = this.#agent(agentId);
     const moments = [...checkpoints.map((id) => agent.history.asOf(id)), readSeq].filter((at) => at != null);
     for (const written of positions) {
-      if (this.#mayBeThere(agent, written, moments, ofHistory)) continue;
+      if (this.#mayBeThere(agent, written, moments, recall)) continue;
       this.impossible.push({ agentId: chain, seq, message: NOT_THERE });
       return;
     }
   }
 
-  /** Whether a version may have been there at one of some moments, or in the history of then. */
-  #mayBeThere(agent: AgentReplay, written: number, moments: readonly number[], ofHistory: boolean): boolean {
+  /** Whether a version may have been there at one of some moments, or in the history of then, under the key of the read. */
+  #mayBeThere(
+    agent: AgentReplay,
+    written: number,
+    moments: readonly number[],
+    { key, ofHistory }: Pick<ListedRecall, "key" | "ofHistory">,
+  ): boolean {
     const { history, lives } = agent;
-    const key = agent.keyOf.get(written);
-    if (key !== undefined) this.#follow(agent, key);
+    const known = agent.keyOf.get(written);
+    if (known !== undefined) this.#follow(agent, known);
+    if (known !== undefined && key !== null && known.key !== key) return false;
     const endedFrom = ofHistory ? history.historyFrom : Number.POSITIVE_INFINITY;
     if (lives.has(written)) return history.isOpen || moments.some((at) => lives.wasThere(written, at, endedFrom));
     // The write was pruned or erased, or its key is followed in another part.
