@@ -135,6 +135,8 @@ const AS_OF = { as_of: optional(named("moment", only({ seq: COUNT, timestamp: TI
 /** There is no such moment, or not all of its state is kept. */
 export const NO_MOMENT_CODES = ["audit_event_not_found", "checkpoint_not_found", "moment_gone"] as const;
 const NO_MOMENT = { code: oneOf(...NO_MOMENT_CODES) } as const;
+/** Of a read that found nothing: at the moment that it was of; or with a code, since there is none. */
+const NOT_AT = { ...AS_OF, code: optional(NO_MOMENT.code) } as const;
 
 /** The filters of a request for events. `filtered_by`: those whose words are not recorded. */
 const FILTERS = {
@@ -348,7 +350,7 @@ export const OPERATIONS = {
     actors: CLIENTS,
     details: {
       ok: inAgent({ version: version("v"), ...AS_OF }),
-      not_found: [aboutAgent(AS_OF), aboutAgent(NO_MOMENT)],
+      not_found: aboutAgent(NOT_AT),
       denied: aboutAgent(OVER_QUOTA),
     },
   },
@@ -561,7 +563,7 @@ export const OPERATIONS = {
     actors: CLIENTS,
     details: {
       ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
-      not_found: [aboutAgent({ ...KEY, ...UNDONE, ...AS_OF }), aboutAgent({ ...KEY, ...NO_MOMENT })],
+      not_found: aboutAgent({ ...KEY, ...UNDONE, ...NOT_AT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -577,7 +579,7 @@ export const OPERATIONS = {
     actors: CLIENTS,
     details: {
       ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
-      not_found: [aboutAgent({ ...KEY, ...AS_OF }), aboutAgent({ ...KEY, ...NO_MOMENT })],
+      not_found: aboutAgent({ ...KEY, ...NOT_AT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },

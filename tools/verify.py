@@ -53,8 +53,8 @@ config.read_version | kul | ok | a | {version: v1}
 audit.verify agent.read agent.suspend agent.resume | kul | not_found | n | {}
 config.read config.list_versions config.read_version config.read_effective checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search policy.check policy.replay | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 config.read | kul | ok | a | {version: v1, as_of?: moment}
-config.read | kul | not_found | n | {as_of?: moment}
-config.read config.read_effective | kul | not_found | n | {code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
+config.read_effective | kul | not_found | n | {code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
+config.read | kul | not_found | n | {as_of?: moment, code?: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
 config.update | kul | ok | a | {version: v1, config_digest: hash}
 config.update | kul | conflict | n | {code: "version_conflict"}
 config.list_versions checkpoint.list | kul | ok | n | {count: count}
@@ -85,9 +85,8 @@ data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*:
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
 data.delete | kul | not_found | n | {key~: text, undone?: true}
 data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash, as_of?: moment}
-data.read | kul | not_found | n | {key~: text, undone?: true, as_of?: moment}
-data.read data.read_full | kul | not_found | n | {key~: text, code: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
-data.read_full | kul | not_found | n | {key~: text, as_of?: moment}
+data.read | kul | not_found | n | {key~: text, undone?: true, as_of?: moment, code?: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
+data.read_full | kul | not_found | n | {key~: text, as_of?: moment, code?: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
 data.versions | kul | ok | a | {key~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 data.versions | kul | not_found | n | {key~: text}
 data.list | kul | ok | n | {prefix~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
@@ -385,7 +384,7 @@ def read_form(text):
         tokens.pop(0)
         if set(named) == {"*"}:
             return lambda value: isinstance(value, dict) and all(map(named["*"][1], value.values()))
-        form = lambda value: isinstance(value, dict) and not members_problem(value, named)
+        form = lambda value: isinstance(value, dict) and members_problem(value, named) is None
         form.members = named
         return form
 

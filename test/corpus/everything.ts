@@ -415,6 +415,16 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("config.list_versions", { agentId: "alpha", page });
   await life.perform("config.read_effective", { agentId: "alpha" });
   await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
+  const asOf = { checkpointId: first };
+  await life.perform("config.read", { agentId: "alpha", asOf });
+  await life.perform("config.read_effective", { agentId: "alpha", asOf });
+  await life.perform("data.read", { agentId: "alpha", key: "note/1", asOf });
+  await life.perform("data.read", {
+    agentId: "alpha",
+    key: "note/1",
+    asOf: { auditId: "aud_01h455vb4pex5vsknk084sn02q" },
+  });
+  await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true, asOf });
   await life.perform("data.versions", { agentId: "alpha", key: "note/2", includeValues: true, page });
   await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
   await life.perform("policy.check", { agentId: "alpha", policies: null, key: "", value: "a text", metadata: {} });

@@ -172,6 +172,12 @@ const LIST = { operation: "data.list" };
 const SEARCH = { operation: "data.search" };
 const LOOK = { operation: "checkpoint.read" };
 const COMPARISON = { operation: "checkpoint.compare" };
+const momentAt = (position: number) => ({ seq: position, timestamp: "2026-01-01T00:00:00.000Z" });
+/** The details of a read of a moment that returned one version. */
+const ofPast = (operation: "data.read" | "data.list", written: number, position: number): JsonObject => ({
+  ...(operation === "data.read" ? { key: "k" } : { prefix: "", count: 1 }),
+  ...{ returned: [written], as_of: momentAt(position) },
+});
 const searched = (more: JsonObject) => ({ prefix: "", limit: 10, count: 1, ...more });
 const looked = (more: JsonObject) => ({ checkpoint_id: checkpoint, ...more });
 
@@ -217,6 +223,33 @@ test.each<Recalled>([
     COMPARISON,
     () => looked({ count: 1, returned: [seq.others] }),
   ],
+  ...(["data.read", "data.list"] as const).flatMap((operation): Recalled[] => [
+    [
+      `${operation} of a moment with what was written after it`,
+      () => read.some,
+      { operation },
+      () => ofPast(operation, seq.second, seq.second - 1),
+    ],
+    [
+      `${operation} of a moment with what had ended before it`,
+      () => read.some,
+      { operation },
+      () => ofPast(operation, seq.first, seq.second),
+    ],
+    [`${operation} of its own moment`, () => read.some, { operation }, () => ofPast(operation, seq.second, read.some)],
+  ]),
+  [
+    "a read of a moment with another key's version",
+    () => read.some,
+    {},
+    () => ofPast("data.read", seq.deleted, seq.others),
+  ],
+  [
+    "a read of two moments",
+    () => read.some,
+    LIST,
+    () => ({ ...ofPast("data.list", seq.first, seq.others), read_seq: seq.others }),
+  ],
   [
     "a number of versions without a root",
     () => read.some,
@@ -243,6 +276,15 @@ test.each<Recalled>([
     SEARCH,
     () => searched({ returned: [seq.first, seq.deleted], read_seq: seq.others }),
   ],
+  ["a moment", () => read.some, {}, () => ofPast("data.read", seq.first, seq.others)],
+  ["a list of a moment", () => read.some, LIST, () => ofPast("data.list", seq.deleted, seq.others)],
+  [
+    "a moment that found nothing where there is something now",
+    () => read.some,
+    { result: "not_found" },
+    () => ({ key: "k", as_of: momentAt(1) }),
+  ],
+  ["a moment that is gone", () => read.some, { result: "not_found" }, () => ({ key: "k", code: "moment_gone" })],
   ["a checkpoint", () => read.checkpoint, LOOK, () => looked({ returned: [seq.first, seq.deleted] })],
   [
     "a checkpoint beside the present",
@@ -300,6 +342,11 @@ test("what clients read, write, delete and restore at once is never called impos
       { path: "/v1/data/write", body: { agent_id, key, value: "v", expires_at } },
       { path: "/v1/data/read", query: { agent_id, key } },
       { path: "/v1/data/read-full", query: { agent_id, key } },
+      { path: "/v1/data/read", query: { agent_id, key, as_of: `seq:${random.between(0, view.head)}` } },
+      {
+        path: "/v1/data/list",
+        query: { agent_id, include_values: true, as_of: `seq:${random.between(0, view.head)}` },
+      },
       { method: "DELETE", path: "/v1/data", query: { agent_id, key } },
       { method: "DELETE", path: "/v1/data/prefix", query: { agent_id, prefix: "k/" } },
       { method: "DELETE", path: "/v1/data", query: { agent_id, key, erase: random.pick([true, false, false, false]) } },

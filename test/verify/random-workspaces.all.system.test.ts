@@ -87,6 +87,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   {
+    weight: 3,
+    arbitrary: fc.tuple(agent, key, fc.nat(999)).map(
+      ([agentId, k, n]): Step =>
+        async (d) => {
+          const head = d.connection.value<number>("SELECT seq FROM head") as number;
+          await d.perform("data.read", { agentId, key: k, asOf: { seq: n % (head + 1) } });
+        },
+    ),
+  },
+  {
     weight: 1,
     arbitrary: fc.tuple(agent, fc.constantFrom("k", "k/", "m")).map(
       ([agentId, prefix]): Step =>

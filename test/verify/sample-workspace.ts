@@ -18,6 +18,7 @@ import { deleteData, deletePrefix, eraseData } from "../../src/ops/data/operatio
 import { readData } from "../../src/ops/data/read.ts";
 import { writeData } from "../../src/ops/data/write.ts";
 import { updateWorkspacePolicies } from "../../src/ops/policies/workspace-policies.ts";
+import { lookingRun } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { filesReleased } from "../released.ts";
 
@@ -39,7 +40,7 @@ const OPERATIONS = {
   "checkpoint.restore": restoreCheckpoint.run,
   "checkpoint.delete": removeCheckpoint,
   "data.write": writeData,
-  "data.read": readData,
+  "data.read": readData.run,
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
   "data.erase": eraseData,
@@ -47,6 +48,10 @@ const OPERATIONS = {
 };
 
 type AnyRun = Run<never, never>;
+
+/** Whether an operation is a read of an earlier moment, which looks before it runs. */
+const isOfPast = (input: unknown): input is OperationInputs["data.read"] =>
+  typeof input === "object" && input !== null && "asOf" in input;
 
 type Known = keyof typeof OPERATIONS & OperationName;
 
@@ -87,7 +92,10 @@ export class Driver {
     const jobs = operations.map(([name, input]) => ({
       operation: name,
       principal: PRINCIPAL,
-      run: (tx: Connection, context: Context) => (OPERATIONS[name] as AnyRun)(tx, context, input as never),
+      run: (tx: Connection, context: Context) =>
+        isOfPast(input)
+          ? lookingRun("data.read", input)(tx, context)
+          : (OPERATIONS[name] as AnyRun)(tx, context, input as never),
     }));
     return this.writer.perform(jobs);
   }
