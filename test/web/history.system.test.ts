@@ -142,6 +142,43 @@ describe.skipIf(!hasChromium)("the history of an entry", () => {
     await soon(async () => expect(await rows().count()).toBe(2));
   });
 
+  test("shows the state of an earlier moment, and what differs from now", async () => {
+    const agent = "past";
+    const put = (key: string, value: string) =>
+      send("POST", "/v1/data/write", { agent_id: agent, key, value }) as Promise<{ audit_id?: string }>;
+    await put("stays", "as it is");
+    await put("goes", "for now");
+    const { audit_id } = await put("changes", "the first text");
+    await put("changes", "the second text");
+    await send("DELETE", `/v1/data?agent_id=${agent}&key=goes`, {});
+    await put("comes", "later");
+    await page.goto(`/workspaces/${kept.workspaceId}/events/${audit_id}`);
+    await page.getByRole("link", { name: "what the agent had right after it" }).click();
+    await page.getByText(/^The state of .+, right after event \d+\./).waitFor();
+    const keys = page.getByRole("list", { name: "Entries" }).getByRole("link");
+    await soon(async () =>
+      expect((await keys.allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual(["changes", "goes", "stays"]),
+    );
+    await keys.first().click();
+    await page.locator("article pre", { hasText: "the first text" }).waitFor();
+    expect(await page.getByRole("button", { name: "Overwrite …" }).count()).toBe(0);
+    await page.getByRole("button", { name: "What differs from now" }).click();
+    const differences = page.getByRole("region", { name: "Differences from now" });
+    await soon(async () =>
+      expect((await differences.getByRole("listitem").allInnerTexts()).map((text) => text.trim())).toEqual([
+        "changes changed since",
+        "comes added since",
+        "goes gone since",
+      ]),
+    );
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("State at").fill("2001-01-01T00:00");
+    await page.getByRole("button", { name: "Show this time" }).click();
+    await page.getByText("Not all that the agent had at this moment is kept.").waitFor();
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await page.locator("article pre", { hasText: "the second text" }).waitFor();
+  });
+
   test("of values as long as they may be does not hold up the page", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => `line ${at} of a long text that changes near its end`);
     await write("long", lines.join("\n"));

@@ -153,7 +153,7 @@ export const paths = {
   members: (id: string) => `/workspaces/${id}/members`,
   agent: (id: string, agent: string) => `/workspaces/${id}/agents/${segment(agent)}`,
   versions: (id: string, agent: string) => `${paths.agent(id, agent)}/versions`,
-  data: (id: string, agent: string, query: { prefix?: string; key?: string } = {}) =>
+  data: (id: string, agent: string, query: { prefix?: string; key?: string; at?: string } = {}) =>
     address(`${paths.agent(id, agent)}/data`, query),
   history: (id: string, agent: string, key: string) => address(`${paths.agent(id, agent)}/data/history`, { key }),
   checkpoints: (id: string, agent: string) => `${paths.agent(id, agent)}/checkpoints`,

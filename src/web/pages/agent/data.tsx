@@ -16,6 +16,7 @@ import { count, counted, size } from "../../ui/numbers.ts";
 import { Empty, Show } from "../../ui/parts.tsx";
 import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
+import { AtMoment, MomentChoice } from "./moment.tsx";
 import { Results } from "./search-results.tsx";
 import { WriteEntry } from "./write-entry.tsx";
 
@@ -43,43 +44,54 @@ function Browser({ agentId }: { agentId: string }) {
   const prefix = query.get("prefix") ?? "";
   const key = query.get("key");
   const words = query.get("search") ?? "";
+  const at = query.get("at");
   useTitle("detail", key ?? (words === "" ? prefix : words));
   /** Each folder shows a list of its own. */
   const list = useRef(() => {});
   const reload = () => list.current();
+  const shown = (
+    <div class={key === null ? "split" : "split split-open"}>
+      <div class="split-list">
+        {words === "" ? (
+          <Tree
+            {...{ agentId, prefix, reload, at }}
+            chosen={key}
+            onReload={(next) => {
+              list.current = next;
+            }}
+          />
+        ) : (
+          <Results agentId={agentId} words={words} prefix={prefix} chosen={key} />
+        )}
+      </div>
+      <div class="split-detail">
+        {key === null ? (
+          <p class="faint split-hint">Choose a key to read its entry.</p>
+        ) : (
+          <EntryView agentId={agentId} entryKey={key} at={at} onGone={reload} />
+        )}
+      </div>
+    </div>
+  );
   return (
     <>
       <div class="toolbar">
-        <SearchBox words={words} />
-        {canWrite && (
+        {at === null && <SearchBox words={words} />}
+        <MomentChoice at={at} />
+        {canWrite && at === null && (
           <DialogButton dialog={<WriteEntry agentId={agentId} initial={{ key: prefix }} onChanged={reload} />}>
             <Icon name="plus" />
             Write
           </DialogButton>
         )}
       </div>
-      <div class={key === null ? "split" : "split split-open"}>
-        <div class="split-list">
-          {words === "" ? (
-            <Tree
-              {...{ agentId, prefix, reload }}
-              chosen={key}
-              onReload={(next) => {
-                list.current = next;
-              }}
-            />
-          ) : (
-            <Results agentId={agentId} words={words} prefix={prefix} chosen={key} />
-          )}
-        </div>
-        <div class="split-detail">
-          {key === null ? (
-            <p class="faint split-hint">Choose a key to read its entry.</p>
-          ) : (
-            <EntryView agentId={agentId} entryKey={key} onGone={reload} />
-          )}
-        </div>
-      </div>
+      {at === null ? (
+        shown
+      ) : (
+        <AtMoment agentId={agentId} at={at}>
+          {shown}
+        </AtMoment>
+      )}
     </>
   );
 }
@@ -115,6 +127,8 @@ function SearchBox({ words }: { words: string }) {
 
 interface TreeProps {
   agentId: string;
+  /** The moment whose state is shown; null for now. */
+  at: string | null;
   prefix: string;
   chosen: string | null;
 }
@@ -127,7 +141,7 @@ type FoldersProps = TreeProps & {
 
 /** The way to a prefix, and what is below it. */
 function Tree(props: FoldersProps) {
-  const { agentId, prefix } = props;
+  const { agentId, prefix, at } = props;
   const { canWrite } = useAccess();
   return (
     <>
@@ -141,7 +155,7 @@ function Tree(props: FoldersProps) {
               </a>
             ))}
           </nav>
-          {canWrite && (
+          {canWrite && at === null && (
             <DialogButton small dialog={<Delete agentId={agentId} what={{ prefix }} onChanged={props.reload} />}>
               Delete all …
             </DialogButton>
@@ -158,8 +172,8 @@ function Tree(props: FoldersProps) {
  * are divided at `:`; too many folders are a plain list.
  */
 function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" | null }) {
-  const { agentId, prefix, onReload } = props;
-  const query = { agent_id: agentId, prefix, limit: PAGE_SIZE, delimiter };
+  const { agentId, prefix, onReload, at } = props;
+  const query = { agent_id: agentId, prefix, limit: PAGE_SIZE, delimiter, as_of: at ?? undefined };
   const entries = useList<EntryItem, EntryList>("/v1/data/list", query);
   // A longer list takes longer to load.
   const pages = Math.ceil((entries.data?.length ?? 0) / PAGE_SIZE);
@@ -247,7 +261,7 @@ function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<
   );
 }
 
-interface EntryProps extends Omit<TreeProps, "agentId"> {
+interface EntryProps extends Omit<TreeProps, "agentId" | "at"> {
   item: EntryItem;
   /** Its position in the list, from 1: only the visible rows are in the document. */
   position: number;

@@ -19,12 +19,15 @@ import { WriteEntry } from "./write-entry.tsx";
 interface EntryProps {
   agentId: string;
   entryKey: string;
+  /** The moment whose state is shown; null for now. */
+  at: string | null;
   onGone(): void;
 }
 
-export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
+export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
   const { id, canWrite } = useAccess();
-  const entry = useAsk<FullEntry>("/v1/data/read-full", { query: { agent_id: agentId, key: entryKey } });
+  const query = { agent_id: agentId, key: entryKey, as_of: at ?? undefined };
+  const entry = useAsk<FullEntry>("/v1/data/read-full", { query });
   useEvents((event) => {
     const wrote = event.operation === "data.write" && event.result === "allowed";
     if (event.agent_id === agentId && wrote && event.details?.key === entryKey) entry.reload();
@@ -48,7 +51,7 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
         </div>
       </div>
       {isCode(entry.problem, "entry_not_found") ? (
-        <Empty title="There is no entry under this key now">
+        <Empty title={`There is no entry under this key ${at === null ? "now" : "at this moment"}`}>
           <p>What it held before is in its history, as long as that is kept.</p>
         </Empty>
       ) : (
@@ -70,7 +73,7 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
                   Metadata: <MetadataText metadata={full.metadata} />,
                 }}
               />
-              {canWrite && (
+              {canWrite && at === null && (
                 <div class="row">
                   <DialogButton dialog={<WriteEntry agentId={agentId} initial={full} onChanged={entry.reload} />}>
                     Overwrite …

@@ -113,6 +113,10 @@ export function EventDetails({ event }: { event: AuditEvent }) {
           ),
           Position: `${count(event.agent_seq)} of ${chain}, ${count(event.seq)} in the workspace`,
           Entry: history || null,
+          "Data then":
+            canRead && agentId !== null ? (
+              <a href={paths.data(id, agentId, { at: event.id })}>what the agent had right after it</a>
+            ) : null,
           Details: <Details details={details} findings={isScreened && findings.length > 0} />,
           Hash: <Digest text={event.hash} label="hash" />,
           "Hash before":
