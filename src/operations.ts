@@ -727,7 +727,10 @@ export const OPERATIONS = {
     ...DATA_CHANGE,
     look: "never",
     input: takes<
-      { agentId: string; key: string; condition?: VersionCondition } | { agentId: string; prefix: string }
+      | { agentId: string; key: string; condition?: VersionCondition }
+      /** One version of the key that has ended. */
+      | { agentId: string; key: string; version: string }
+      | { agentId: string; prefix: string }
     >(),
     scopes: ["full"],
     activity: false,
@@ -741,9 +744,15 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: "kulc",
     details: {
-      ok: aboutAgent({ entries: COUNT, versions: COUNT, events: COUNT, erased: listOf(listOf(COUNT)) }),
+      ok: aboutAgent({
+        entries: COUNT,
+        versions: COUNT,
+        events: COUNT,
+        erased: listOf(listOf(COUNT)),
+        version: optional(named("erased", only({ seq: COUNT, key_of: nullable(COUNT), expires_at: nullable(TIME) }))),
+      }),
       not_found: aboutAgent({}),
-      conflict: aboutAgent(VERSION_CONFLICT),
+      conflict: aboutAgent({ code: oneOf("version_conflict", "version_present") }),
       denied: inAgent(SUSPENDED),
     },
   },

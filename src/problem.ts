@@ -37,6 +37,7 @@ export const PROBLEMS = {
   request_timeout: [408, "The body came too slowly"],
   blocked: [409, "Blocked by a policy"],
   count_mismatch: [409, "Another number of entries"],
+  version_present: [409, "The version is present"],
   restore_blocked: [409, "Restore blocked by a policy"],
   idempotency_in_progress: [409, "The first request is still running"],
   email_taken: [409, "The mail address has an account"],

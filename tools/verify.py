@@ -97,10 +97,10 @@ data.delete | kul | ok | a | {key: text}
 data.delete_prefix | kul | ok | a | {prefix: text, count: some}
 data.delete_prefix | kul | not_found | n | {prefix~: text}
 data.delete_prefix | kul | conflict | a | {prefix: text, entries: some, code: "count_mismatch"}
-data.erase | kulc | ok | n | {entries: count, versions: count, events: count, erased: [[count]]}
 data.erase | kulc | not_found | n | {}
-data.erase | kulc | conflict | n | {code: "version_conflict"}
 data.erase | kulc | denied | a | {code: "agent_suspended"}
+data.erase | kulc | ok | n | {entries: count, versions: count, events: count, erased: [[count]], version?: erased}
+data.erase | kulc | conflict | n | {code: "version_conflict" or "version_present"}
 data.expire | s | ok | a | {count: some, through: count}
 policies.read | kul | ok | o | {version: p1 or null}
 policies.update | kul | ok | w | {version: p1, config_digest: hash}
@@ -346,6 +346,7 @@ NAMED = {
     "findings": '[{policy: text, detector: text, tier?: count, field: text, start: count, end: count, mode: "audit" or "redact" or "block"}]',
     "edge": "{seq: count, agent_seq: count, hash: hash}",
     "moment": "{seq: count, timestamp: time}",
+    "erased": "{seq: count, key_of: count or null, expires_at: time or null}",
     "workload": "{issuer: text, subject: text}",
     "parties": "[{iss: text or null, sub: text}]",
     "authorised": '{session_id: ses_, second_factor: "totp" or "recovery_code" or "passkey" or null, second_factor_at: time or null}',
@@ -1863,6 +1864,9 @@ def check_erasure(seq, said):
     for first, end in ranges:
         require(last < first <= end < seq, "details_invalid", f"seq {seq}: not the positions of an erasure")
         last = end
+    version = said.get("version")
+    one = version is None or (said.get("entries") == 0 and ranges == [[version.get("seq")] * 2])
+    require(one, "details_invalid", f"seq {seq}: not the version that the erasure is about")
     positions = sum(end - first + 1 for first, end in ranges)
     require(positions == said["events"], "details_invalid", f"seq {seq}: not the positions of an erasure")
     return ranges
@@ -2411,6 +2415,7 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
     findings, head = Findings(), db.execute("SELECT one, workspace_id, format, vocabulary, seq, hash FROM head").fetchall()
     with findings.section():
         log, history = read_log(db, trust, head)
+        know_erased(db, history)
         logs.append(log)
         trust.saw(log.workspace)
         place = workspace in (None, log.workspace)
@@ -2584,6 +2589,7 @@ class Effect:
         self.seq, self.agent, self.kind, self.said = event["seq"], event["agent_id"], kind, said
         self.sought, self.found = None, False  # the key or the prefix of an operation that needs an entry, and whether there was one
         self.recall = None  # what a read lists as returned: its details
+        self.is_erased = False  # whether it is a write whose version was erased alone, so that only its key is known
         self.version, self.timestamp = event["config_version"], event["timestamp"]
 
     @functools.cached_property
@@ -2605,6 +2611,25 @@ def effect_of(event, details):
         of = {"agent_id": event["agent_id"], "operation": event["operation"]}
         effect.recall = {**of, **shown} if event["operation"] == "dashboard.view" else {**shown, **of}
     return effect
+
+
+def know_erased(db, history):
+    """Writes whose version was erased alone: the key is that of another event, which the erasure names."""
+    erasures = [effect.said for effect in history.values() if effect.kind == "erase" and effect.said]
+    versions = {said["version"]["seq"]: said["version"] for said in erasures if "version" in said}
+    for seq, version in versions.items():
+        passed, at = {seq}, version["key_of"]
+        while at in versions and at not in passed:
+            passed.add(at)
+            at = versions[at]["key_of"]
+        row = db.execute("SELECT details FROM events WHERE seq = ?", (at,)).fetchone() if at is not None else None
+        key = load_json(row[0]).get("key") if row and row[0] is not None else None
+        effect = history.get(seq)
+        if key is None or effect is None or effect.kind != "put":
+            continue
+        effect.is_erased, effect.said = True, {"key": key, "value_digest": None}
+        if version["expires_at"] is not None:
+            effect.said["expires_at"] = version["expires_at"]
 
 
 def states(kind, said):
@@ -3179,7 +3204,7 @@ def check_entry(agent, row, _, history):
     about = lambda effect: effect.said and effect.said["key"] == key
     written = own(seq, "put")
     require(written, "content_orphan", f"event {seq} did not write a stored entry", seq)
-    require(written.said, "content_unprovable", "the details of the event that wrote a stored entry are erased", seq)
+    require(written.said and not written.is_erased, "content_unprovable", "the details of the event that wrote a stored entry are erased", seq)
     # The hashed text is put together from the columns as they stand, so that each byte of them counts.
     text = f'{{"key":{jcs(key)},"metadata":{row["metadata"]},"value":{row["value"]}}}'
     try:
@@ -3366,7 +3391,7 @@ def replay(log, history, agents):
             seen = agent.seen(agent.existing.values(), begin, seq)
             agent.versions -= not (keeps or seen or gone)  # of one that is gone, a sweep may have removed the row before
             stored = (keeps or seen) and (seq >= agent.begins or agent.seen(agent.positions, begin, seq))
-            if stored and not agent.may_be_removed(time, expires):
+            if stored and not agent.may_be_removed(time, expires) and not history[written].is_erased:
                 left.setdefault(agent.name, []).append((key, written, begin, created, seq))
             if seen:  # a restore may bring it back
                 past.setdefault(key, []).append((written, begin, created, time, seq, expires))
@@ -3388,6 +3413,10 @@ def replay(log, history, agents):
                 end(said["key"], agent.keeps(effect))
         elif effect.kind is None:
             continue
+        elif effect.kind == "erase" and said and "version" in said:
+            agent.take(effect)
+            for key, versions in past.items():  # no restore brings it back
+                past[key] = [one for one in versions if one[0] != said["version"]["seq"]]
         elif effect.kind == "end_prefix" and said is not None:
             for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
                 end(key, agent.keeps(effect))
@@ -3428,6 +3457,7 @@ def begin_with_kept(log, history, agents, states, left, lives):
         if created is not None and effect.said is not None:
             lives.setdefault(effect.agent, {}).setdefault(seq, []).append([begin, end])
             agent.keys[seq] = effect.said["key"]
+        blanks |= {seq} if effect.is_erased else set()
         if created is None:
             restored = effect.kind == "restore"
             agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
@@ -3442,10 +3472,10 @@ def begin_with_kept(log, history, agents, states, left, lives):
             agent.versions += 1
             past.setdefault(effect.said["key"], []).append((seq, begin, created, effect.time, end, expires))
             stored = end >= agent.begins or agent.seen(agent.positions, begin, end)
-            if stored and not agent.may_be_removed(effect.time, expires):
+            if stored and not agent.may_be_removed(effect.time, expires) and not effect.is_erased:
                 left.setdefault(agent.name, []).append((effect.said["key"], seq, begin, created, end))
     for effect in history.values() if blanks else ():
-        if effect.kind == "erase" and effect.seq > log.kept.seq:
+        if effect.kind == "erase":
             for first, last in (effect.said or {}).get("erased", []):
                 blanks = {seq for seq in blanks if not first <= seq <= last}
     named = "the details of an event that a pruning kept for a stored row are gone, and no erasure names it"

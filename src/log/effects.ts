@@ -9,6 +9,16 @@ import type { EffectKind } from "../operation-facts.ts";
 import { eventFacts } from "../operations.ts";
 import type { AuditEventBody, AuditResult } from "./event.ts";
 
+/** A version that was erased alone. */
+export interface ErasedVersion {
+  /** The position of its write, whose details are erased. */
+  seq: number;
+  /** The position of another event whose details name its key; null for none. */
+  keyOf: number | null;
+  /** When it would have ended by itself, ms; null for never. */
+  expiresAtMs: number | null;
+}
+
 /**
  * What the details of an event state of each kind of effect: digests, never contents. `operations.ts` has the kind of
  * each operation.
@@ -30,9 +40,15 @@ export interface EffectFacts {
   expire: { count: number; through: number };
   /**
    * Versions of entries and details of events are removed for good. The event does not name the keys. `erased`: the
-   * positions of these events, ascending.
+   * positions of these events, ascending. `version`: set when one version was erased, and the others of its key stay.
    */
-  erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] };
+  erase: {
+    entries: number;
+    versions: number;
+    events: number;
+    erased: readonly SeqRange[];
+    version: ErasedVersion | null;
+  };
   /** A config version takes effect. `digest`: the salted digest of JCS(config), hex. */
   add_config: ConfigFacts;
   add_checkpoint: { id: string; asOfSeq: number; entryCount: number; label: string | null; metadata: JsonObject };
@@ -107,9 +123,9 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   end: ({ key }) => (isText(key) ? { key } : null),
   end_prefix: ({ prefix, count }) => (isText(prefix) && isCount(count) ? { prefix, count } : null),
   expire: ({ count, through }) => (isCount(count) && isCount(through) ? { count, through } : null),
-  erase: ({ entries, versions, events, erased }) =>
+  erase: ({ entries, versions, events, erased, version }) =>
     isCount(entries) && isCount(versions) && isCount(events) && isRangesOf(erased, events)
-      ? { entries, versions, events, erased }
+      ? withVersion({ entries, versions, events, erased }, version)
       : null,
   add_config: ({ version, config_digest, rolled_back_from }) => configFacts(version, config_digest, rolled_back_from),
   add_checkpoint: ({ checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata }) =>
@@ -161,3 +177,17 @@ function configFacts(version: Member, digest: Member, rolledBackFrom: Member = n
 const isText = (value: Member): value is string => typeof value === "string";
 const isTextOrNull = (value: Member): value is string | null => value === null || isText(value);
 const isCount = (value: Member): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** Returns what an erasure states, with the version that it is about; null when the two do not fit. */
+function withVersion(
+  facts: Omit<EffectFacts["erase"], "version">,
+  version: JsonValue | undefined,
+): EffectFacts["erase"] | null {
+  if (version === undefined) return { ...facts, version: null };
+  if (!isJsonObject(version)) return null;
+  const { seq, key_of: keyOf, expires_at: expiresAt } = version;
+  const expiresAtMs = expiresAt === null ? null : momentOf(expiresAt);
+  const isOne = isCount(seq) && facts.entries === 0 && facts.events === 1 && facts.erased[0]?.[0] === seq;
+  if (!isOne || (keyOf !== null && !isCount(keyOf)) || expiresAtMs === undefined) return null;
+  return { ...facts, version: { seq, keyOf, expiresAtMs } };
+}

@@ -127,7 +127,7 @@ export async function beginCheck(
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
-  if (listed) await reportBlanks(reader, verifier, stated, await begin(census.replay, histories));
+  if (listed) await reportBlanks(reader, verifier, await begin(census.replay, histories));
   else if (stated !== null) reportKeptRows(verifier, stated);
   return { reader, verifier, histories, census, keys, rows, heads, tiles, before, stated, take, takeKept };
 }

@@ -447,6 +447,9 @@ async function firstLife(life: Life): Promise<void> {
   await life.write("beta", "late", "while it is suspended");
   await life.perform("agent.resume", { agentId: "beta", reason: null });
   await life.write("gamma", "greeting", "Hello");
+  const { auditId: version } = await life.write("gamma", "diary", "to be erased alone");
+  await life.write("gamma", "diary", "the next one");
+  await life.perform("data.erase", { agentId: "gamma", key: "diary", version });
   const { auditId: written } = await life.write("gamma", "k", "v");
   const ending = (key: string, days: number) =>
     life.perform("data.write", { agentId: "gamma", key, value: key, metadata: {}, expiry: { afterMs: days * DAY_MS } });

@@ -38,6 +38,16 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
         [1, 2],
         [4, 4],
       ],
+      version: null,
+    },
+  ],
+  [
+    "data.erase",
+    { entries: 0, versions: 1, events: 1, erased: [[4, 4]], version: { seq: 4, key_of: 2, expires_at: null } },
+    {
+      kind: "erase",
+      ...{ entries: 0, versions: 1, events: 1, erased: [[4, 4]] },
+      version: { seq: 4, keyOf: 2, expiresAtMs: null },
     },
   ],
   ["config.update", { version: "v2", config_digest: "ab" }, { kind: "add_config", ...config }],

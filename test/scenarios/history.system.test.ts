@@ -263,6 +263,119 @@ describe("a revert", () => {
   );
 });
 
+const erase =
+  (version: (made: string[]) => string) =>
+  ({ agent, made }: Scene) => ({
+    method: "DELETE",
+    path: `/v1/data/versions?agent_id=${agent}&key=k&version=${version(made)}`,
+  });
+
+describe("the erasure of a version", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "destroys what it held, and leaves the others",
+        given: async (scene) => {
+          const versions = await written(scene, "one", "two", "three");
+          const { json } = await scene.client.post("/v1/checkpoints", { agent_id: scene.agent });
+          await written(scene, "four");
+          return [...versions, json.id];
+        },
+        request: erase(([, two]) => two as string),
+        status: 200,
+        body: { deleted: 0, erased_events: 1, audit_id: ID },
+        appends: ["agent data.erase ok"],
+        changes: ["entries"],
+        details: ({ made }) => {
+          const [one, two] = made.map((id: string) =>
+            workspace.view.eventsAfter(-1).findIndex((event) => event.id === id),
+          );
+          const version = { seq: two, key_of: one, expires_at: null };
+          return { entries: 0, versions: 1, events: 1, erased: [[two, two]], version };
+        },
+        check: async (scene) => {
+          expect((await shown(scene)).map(([value]) => value)).toEqual(["four", "three", "one"]);
+          const [, two] = scene.made;
+          const { json } = await scene.client.get(`/v1/audit/${two}`);
+          expect(json).toMatchObject({ id: two, details: null });
+          const again = await scene.client.post("/v1/data/revert", { agent_id: scene.agent, key: "k", version: two });
+          expect(again).toMatchObject({ status: 404, json: { code: "version_not_found" } });
+        },
+      },
+      {
+        name: "also of one that a checkpoint holds",
+        given: async (scene) => {
+          const versions = await written(scene, "one");
+          const { json } = await scene.client.post("/v1/checkpoints", { agent_id: scene.agent });
+          await written(scene, "two");
+          return [...versions, json.id];
+        },
+        request: erase(([one]) => one as string),
+        status: 200,
+        appends: ["agent data.erase ok"],
+        changes: ["entries"],
+        check: async ({ client, made }) => {
+          const { json } = await client.get(`/v1/checkpoints/${made[1]}`);
+          expect(json.state.entries).toEqual([]);
+        },
+      },
+      {
+        name: "is refused for the present one",
+        given: (scene) => written(scene, "one", "two"),
+        request: erase(([, two]) => two as string),
+        status: 409,
+        code: "version_present",
+        appends: ["agent data.erase conflict"],
+        details: { code: "version_present" },
+      },
+      {
+        name: "is not possible twice",
+        given: async (scene) => {
+          const versions = await written(scene, "one", "two");
+          await scene.client.send(erase(([one]) => one as string)({ ...scene, made: versions }));
+          return versions;
+        },
+        request: erase(([one]) => one as string),
+        status: 404,
+        code: "version_not_found",
+        appends: ["agent data.erase not_found"],
+      },
+      {
+        name: "of what wrote another key",
+        given: async (scene) => {
+          await written(scene, "one");
+          return [(await scene.client.write(scene.agent, "other", "v")).json.audit_id];
+        },
+        request: erase(([other]) => other as string),
+        status: 404,
+        code: "version_not_found",
+        appends: ["agent data.erase not_found"],
+      },
+      {
+        name: "without a version",
+        request: ({ agent }) => ({ method: "DELETE", path: `/v1/data/versions?agent_id=${agent}&key=k` }),
+        status: 400,
+        code: "invalid_request",
+        param: "version",
+        appends: [],
+      },
+    ],
+  );
+
+  test("takes a key of scope full", async () => {
+    const place = { client: workspace.client, agent: freshAgent() };
+    const [one] = await written(place, "one", "two");
+    const agent = await daemon.clientWith(workspace.id, { scope: "agent" });
+    const refused = await agent.send({
+      method: "DELETE",
+      path: "/v1/data/versions",
+      query: { agent_id: place.agent, key: "k", version: one as string },
+    });
+    expect(refused).toMatchObject({ status: 403, json: { code: "forbidden" } });
+  });
+});
+
 test("the workspace verifies with both programs", async () => {
   const { json } = await workspace.client.post("/v1/audit/verify", { scope: "workspace" });
   expect(json).toMatchObject({ valid: true, problems: [] });

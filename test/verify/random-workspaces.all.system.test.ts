@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { eventId } from "../../src/ids.ts";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
@@ -84,6 +85,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ([agentId, k]): Step =>
         (d) =>
           d.perform("data.read", { agentId, key: k }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat(999).map(
+      (n): Step =>
+        async (d) => {
+          const writes = d.connection.all<[seq: number, agentId: string, key: string, random: Uint8Array]>(
+            `SELECT seq, agent_id, details ->> '$.key', random FROM events
+             WHERE operation = 'data.write' AND result = 'allowed' AND details IS NOT NULL`,
+          );
+          const one = writes[n % Math.max(1, writes.length)];
+          if (one === undefined) return;
+          const [seq, agentId, key, random] = one;
+          await d.perform("data.erase", { agentId, key, version: eventId(seq, random) });
+        },
     ),
   },
   {

@@ -12,8 +12,8 @@ import { endOfPrefix } from "./entries.ts";
 import { sqlNames } from "./entry-changes.ts";
 import { BYTES, removeVersions, type Sized } from "./expiry.ts";
 
-/** What to erase: one key of an agent, or all keys with a prefix. */
-export type ErasureTarget = { key: string } | { prefix: string };
+/** What to erase: one key of an agent, or all keys with a prefix; or one ended version of a key, by the position of its write. */
+export type ErasureTarget = { key: string; writtenSeq?: number } | { prefix: string };
 
 /** Gives other workspaces a turn. */
 type Pause = () => Promise<void>;
@@ -39,6 +39,8 @@ export async function countErasable(
   const entries = await count(live);
   const versions = entries + (await count(past));
   const seqs: number[] = [];
+  if ("key" in target && target.writtenSeq !== undefined)
+    return { entries, versions, ...erasedAt([target.writtenSeq]) };
   for await (const [condition, parameters] of eventsAbout(reader, agentId, target, pause)) {
     const rows = await reader.all<[number]>(`SELECT seq FROM events WHERE ${condition}`, parameters);
     for (const [seq] of rows) seqs.push(seq);
@@ -90,11 +92,34 @@ const textOf = (target: ErasureTarget): string =>
 function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Condition; past: Condition } {
   const [keys, bounds]: Condition =
     "key" in target ? ["key = ?", [target.key]] : ["key >= ? AND key < ?", [target.prefix, endOfPrefix(target.prefix)]];
-  const parameters = [agent?.firstSeq ?? NO_AGENT, ...bounds];
+  const isOne = "key" in target && target.writtenSeq !== undefined;
+  const one = isOne ? "AND written_seq = ?" : "";
+  const parameters = [agent?.firstSeq ?? NO_AGENT, ...bounds, ...(isOne ? [target.writtenSeq as number] : [])];
   return {
-    live: [`agent = ? AND ${keys} AND live_to IS NULL`, parameters],
-    past: [`agent = ? AND ${keys} AND live_to IS NOT NULL`, parameters],
+    live: [`agent = ? AND ${keys} AND live_to IS NULL ${one}`, parameters],
+    past: [`agent = ? AND ${keys} AND live_to IS NOT NULL ${one}`, parameters],
   };
+}
+
+/**
+ * Returns the position of an event other than a write whose details name the same key: the nearest one before it, or
+ * else after it; null for none.
+ */
+export async function eventNaming(
+  reader: Reader,
+  agentId: string,
+  { key, writtenSeq }: { key: string; writtenSeq: number },
+  pause: Pause,
+): Promise<number | null> {
+  let [last, next] = [-1, Number.POSITIVE_INFINITY];
+  for await (const [condition, parameters] of eventsAbout(reader, agentId, { key }, pause)) {
+    const sql = `SELECT seq FROM events WHERE ${condition} AND details ->> '$.key' = ? AND seq <> ?`;
+    for (const [seq] of await reader.all<[number]>(sql, [...parameters, key, writtenSeq])) {
+      if (seq < writtenSeq) last = Math.max(last, seq);
+      else next = Math.min(next, seq);
+    }
+  }
+  return last >= 0 ? last : Number.isFinite(next) ? next : null;
 }
 
 /** A position at which no agent begins. */

@@ -123,6 +123,13 @@ const WRITE = `SELECT seq FROM events
 export const findWrite = async (reader: Reader, { agentId }: AgentState, key: string, id: string) =>
   (await reader.value<number>(WRITE, [...positionedId(id), agentId, key])) ?? null;
 
+/** Returns when the entry that an event wrote ends by itself, ms, as the event states it; null for never. */
+export async function expiryOf(reader: Reader, writtenSeq: number): Promise<number | null> {
+  const sql = "SELECT details ->> '$.expires_at' FROM events WHERE seq = ?";
+  const text = (await reader.value<string | null>(sql, [writtenSeq])) ?? null;
+  return text === null ? null : Date.parse(text);
+}
+
 const ONE = `SELECT e.id ${READABLE} AND e.written_seq = ? ORDER BY e.live_to LIMIT 1`;
 
 /** Returns the id of a row with the content that an event wrote under a key; undefined when it is not readable any more. */

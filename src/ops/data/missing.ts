@@ -22,7 +22,7 @@ export function noEntry(
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, details);
 }
 
-const NO_VERSION = {
+export const NO_VERSION = {
   version_not_found: "No event of this agent wrote this key with this id. GET /v1/data/versions lists what there is.",
   version_gone: "The version is no longer kept. GET /v1/data/versions says since when versions are.",
 };

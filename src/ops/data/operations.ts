@@ -1,13 +1,26 @@
 /** Operations that delete and erase an agent's data, on the workspace's thread; and the table of all of its data. */
 
+import type { AgentState } from "../../core/rows/agents.ts";
 import { hasEntry } from "../../core/rows/entries.ts";
-import { countErasable, type ErasureTarget } from "../../core/rows/erasure.ts";
+import { countErasable, type ErasureTarget, eventNaming } from "../../core/rows/erasure.ts";
 import { countListed } from "../../core/rows/listing/groups.ts";
-import { answered, naming, notFound, type OperationsOf, type Run, refused } from "../../core/writer/operation.ts";
+import { expiryOf, findWrite } from "../../core/rows/versions.ts";
+import {
+  answered,
+  type Context,
+  naming,
+  notFound,
+  type OperationsOf,
+  type Outcome,
+  type Run,
+  refused,
+} from "../../core/writer/operation.ts";
+import { showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../screen/decide.ts";
+import type { Reader } from "../../store/transaction.ts";
 import { conflictOver } from "./conflict.ts";
 import { listData, queryData } from "./list.ts";
-import { noEntry } from "./missing.ts";
+import { NO_VERSION, noEntry } from "./missing.ts";
 import { readData, readFullData } from "./read.ts";
 import { searchData } from "./search.ts";
 import { versionsOfData } from "./versions.ts";
@@ -52,6 +65,7 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
 export const eraseData: Run<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
   const agent = await context.agents.find(agentId);
+  if ("version" in input) return eraseVersion(reader, context, agent, input);
   if ("key" in input && input.condition !== undefined) {
     const refusal = await conflictOver(reader, context, agent, { ...input, condition: input.condition }, UNNAMED);
     if (refusal !== null) return refusal;
@@ -64,8 +78,33 @@ export const eraseData: Run<"data.erase"> = async (reader, context, input) => {
   }
   const body = { deleted: entries, erased_events: events, audit_id: context.auditId };
   const details = naming(agent, agentId, { entries, versions, events, erased });
-  return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
+  const effect = { kind: "erase", ...found, agentId, target, version: null } as const;
+  return answered(agent, details, JSON.stringify(body), { effect });
 };
+
+const PRESENT = "This is the present version. Overwrite or delete the entry first, or erase it with all its versions.";
+
+/** Erases one version that has ended. The other versions of its key stay, and the event says how to follow them. */
+async function eraseVersion(
+  reader: Reader,
+  context: Context,
+  agent: AgentState | null,
+  { agentId, key, version: id }: { agentId: string; key: string; version: string },
+): Promise<Outcome> {
+  const writtenSeq = agent === null ? null : await findWrite(reader, agent, key, id);
+  if (agent === null || writtenSeq === null)
+    return notFound(agent, agentId, "version_not_found", NO_VERSION.version_not_found, {});
+  const target = { key, writtenSeq };
+  const { entries, ...found } = await countErasable(reader, agent, agentId, target, context.pause);
+  if (entries > 0) return refused(agent, "conflict", {}, { code: "version_present", detail: PRESENT, extra: {} });
+  const keyOf = await eventNaming(reader, agentId, target, context.pause);
+  const version = { seq: writtenSeq, keyOf, expiresAtMs: await expiryOf(reader, writtenSeq) };
+  const said = { seq: writtenSeq, key_of: keyOf, expires_at: showTimeOrNull(version.expiresAtMs) };
+  const details = { entries, ...found, version: said };
+  const body = { deleted: 0, erased_events: found.events, audit_id: context.auditId };
+  const effect = { kind: "erase", entries, ...found, version, agentId, target } as const;
+  return answered(agent, details, JSON.stringify(body), { effect });
+}
 
 export const dataOperations: OperationsOf<"data"> = {
   "data.write": writeOperation,

@@ -195,6 +195,23 @@ export const dataRoutes = [
   }),
 
   route({
+    operation: "data.erase",
+    name: "data.erase_version",
+    at: "DELETE /v1/data/versions",
+    query: object({
+      agent_id: AgentId,
+      key: Key,
+      version: { ...EventId, description: "The version to erase: the `audit_id` of its write." },
+    }),
+    input: ({ query: { agent_id: agentId, key, version } }) => ({ agentId, key, version }),
+    summary: "Erase one version of an entry",
+    description:
+      "Destroys the content of a version that has ended, also in checkpoints and stored answers, and the details of the event that wrote it. The event stays and still verifies. The other versions stay.",
+    response: { description: "The erasure.", schema: DeletedOrErased },
+    problems: ["version_not_found", "version_present"],
+  }),
+
+  route({
     operation: "data.list",
     at: "GET /v1/data/list",
     query: object({

@@ -6,6 +6,7 @@ import { Visibility } from "./checkpoints.ts";
 import { digestOf, entryProblem, namedBy, type StoredRow, type StoredVersion, withEvents } from "./entry.ts";
 import { pagesOfEnded, readNamedEvents, type StoredEntry } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
+import { type ErasedWrites, knownWrite } from "./expected/erased-writes.ts";
 import type { AgentHistory } from "./expected/history.ts";
 import { NEVER } from "./expected/versions.ts";
 
@@ -72,7 +73,9 @@ export class EntryCheck {
   compare(version: StoredVersion, { seen, stale }: OpenEntry): void {
     const { written_seq: writtenSeq } = version;
     // That it is older than another one says least: it may be a row that no event made.
-    const problem = entryProblem(version, this.agent.agentId) ?? stale;
+    const { erasedWrites } = this.#facts.census.histories;
+    const known = erasedWrites.size === 0 ? version : withErasedWrites(version, erasedWrites);
+    const problem = entryProblem(known, this.agent.agentId) ?? stale;
     if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
     if (!seen && version.live_to !== null && version.live_to < this.#facts.history.facts.historyFrom) {
       const row = { ...rowOf(version), whole: true };
@@ -122,6 +125,12 @@ export async function takeEntries(
   }
   const named = await readNamedEvents(reader, [...new Set(open.flatMap(({ row }) => namedBy(row)))]);
   for (const entry of open) entry.check.compare(withEvents(entry.row, named), entry);
+}
+
+/** Returns a row with the keys of the events that it names whose versions alone were erased. */
+function withErasedWrites(version: StoredVersion, writes: ErasedWrites): StoredVersion {
+  const [created, to] = [version.created, version.to].map((named) => knownWrite(named, writes));
+  return { ...version, created: created ?? null, to: to ?? null };
 }
 
 /** Returns how reports name a stored entry. An erased key is left out. */

@@ -14,6 +14,7 @@ import { type EventName, namesWithEffect } from "../../../operations.ts";
 import type { Reader, Transaction } from "../../../store/transaction.ts";
 import { sqlTexts } from "../../../store/values.ts";
 import { goOn } from "../../../store/walk.ts";
+import { sqlNames } from "../entry-changes.ts";
 import { SWITCHED } from "../suspension.ts";
 import { SWEPT } from "../sweeps.ts";
 
@@ -64,6 +65,9 @@ export async function pruneBoundary(reader: Reader, untilMs: number, limit: numb
 
 const KEPT_OPERATIONS = sqlTexts([PRUNE, LOG_RESTORE, RAISE_VOCABULARY, ...namesWithEffect("rows", "heads")]);
 
+/** SQL: the erasures of single versions: replays follow a key through the erased write by them, and by the events they name. */
+const ERASED_ALONE = `FROM events WHERE operation IN (${sqlNames("erase")}) AND details ->> '$.version' IS NOT NULL`;
+
 /** SQL: the events before the position `?1` that a pruning keeps. */
 const KEPT = `(SELECT 0
   UNION SELECT first_seq FROM agents
@@ -75,6 +79,8 @@ const KEPT = `(SELECT 0
   UNION SELECT announced_seq FROM seal_keys
   UNION SELECT max(seq) FROM events WHERE ${SWITCHED} GROUP BY agent_id
   UNION SELECT max(seq) FROM events WHERE ${SWEPT} GROUP BY agent_id
+  UNION SELECT seq ${ERASED_ALONE}
+  UNION SELECT details ->> '$.version.key_of' ${ERASED_ALONE} AND details ->> '$.version.key_of' IS NOT NULL
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND result = 'ok' AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** SQL: the events that a pruning deletes. The position is the only parameter. */

@@ -22,7 +22,7 @@ export class Census {
    * @param begin adds the rows that a pruning kept, before the first event
    */
   constructor(
-    private readonly histories: Histories,
+    readonly histories: Histories,
     maxKeys?: number,
     private readonly begin?: (replay: Replay, histories: Histories) => Promise<unknown>,
   ) {

@@ -8,6 +8,7 @@ import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { integer, textBytes } from "../../columns.ts";
 import { eventColumn, readNamedEvent } from "../events-named.ts";
+import { loadErasedWrites } from "./erased-writes.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
 import { type KeepingPolicies, keepingOf, type PoliciesVersion, Retention } from "./retention.ts";
 
@@ -38,7 +39,7 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
       historyFrom: histories.get(agentId) ?? 0,
     });
   }
-  return new Histories(facts, others, prunedBefore, start);
+  return new Histories(facts, others, prunedBefore, start, await loadErasedWrites(reader));
 }
 
 async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<string | null, number[]>> {

@@ -5,6 +5,7 @@
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import type { Freshness } from "../../../screen/retention.ts";
+import type { ErasedWrites } from "./erased-writes.ts";
 import { firstAtOrAfter } from "./positions.ts";
 import { NO_RETENTION, type Retention } from "./retention.ts";
 
@@ -321,6 +322,7 @@ export class Histories {
     private readonly others: StoredFacts,
     readonly prunedBefore: number,
     readonly start = -1,
+    readonly erasedWrites: ErasedWrites = new Map(),
   ) {}
 
   /** Returns the history of an agent, which is empty before its first event. */
@@ -331,6 +333,6 @@ export class Histories {
 
   /** Returns the same histories, before any event. */
   restarted(): Histories {
-    return new Histories(this.stored, this.others, this.prunedBefore, this.start);
+    return new Histories(this.stored, this.others, this.prunedBefore, this.start, this.erasedWrites);
   }
 }

@@ -10,6 +10,7 @@ import { integer } from "../../columns.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import { allOf } from "../../problems.ts";
 import { eventColumn, readNamedEvent } from "../events-named.ts";
+import { knownWrite } from "./erased-writes.ts";
 import type { Histories } from "./history.ts";
 import type { Replay } from "./replay.ts";
 import { NEVER } from "./versions.ts";
@@ -60,20 +61,18 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
   const read = (after: number) => reader.all<Row>(SELECT, [after]);
   for await (const page of pages(0, ROWS_AT_ONCE, read, ([id]) => id)) {
     for (const [, seq, createdSeq, from, to, written, creating] of page) {
-      const named = readNamedEvent(written);
+      const named = knownWrite(readNamedEvent(written), histories.erasedWrites);
       // A missing event is reported with the events that were kept.
       if (named === null || seq === null) continue;
       const { event, effect, timeMs } = named;
       if (effect.kind === "add_checkpoint") histories.of(event.agent_id).keep(effect.id, effect.asOfSeq);
       if (effect.kind === "restore") histories.of(event.agent_id).keep(effect.safety.id, seq - 1);
-      if (effect.kind === "unknown") {
-        blanks.push(seq);
-        histories.of(event.agent_id).blankWrites += 1;
-      }
+      if (named.details === null) blanks.push(seq);
+      if (effect.kind === "unknown") histories.of(event.agent_id).blankWrites += 1;
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
       const created = createdSeq === seq ? named : readNamedEvent(creating);
       // The replay may prove the row, which is then not compared with the event that created its key.
-      if (created?.effect.kind !== "put") blanks.push(createdSeq);
+      if (created?.details == null) blanks.push(createdSeq);
       const expiresMs = effect.expiresAtMs ?? NEVER;
       const createdMs = created?.timeMs ?? -1;
       const { key, digest } = effect;
@@ -88,14 +87,14 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
   return blanks;
 }
 
-/** Reports writes of kept rows that lost their details, unless an erasure after the pruning names them. */
-export async function reportBlanks(reader: Reader, verifier: LogVerifier, state: KeptState, blanks: number[]) {
+/** Reports writes of kept rows that lost their details, unless an erasure names them. */
+export async function reportBlanks(reader: Reader, verifier: LogVerifier, blanks: number[]) {
   if (blanks.length === 0) return;
   const left = new Set(blanks);
   const sql = `SELECT e.seq, ${eventColumn("e")} FROM events e WHERE e.seq > ? AND e.operation IN (${sqlNames("erase")})
     ORDER BY e.seq LIMIT 100`;
   const read = (after: number) => reader.all<[number, Buffer]>(sql, [after]);
-  for await (const page of pages(state.seq, 100, read, ([seq]) => seq)) {
+  for await (const page of pages(-1, 100, read, ([seq]) => seq)) {
     for (const [, column] of page) {
       const effect = readNamedEvent(column)?.effect;
       if (effect?.kind !== "erase") continue;

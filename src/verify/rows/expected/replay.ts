@@ -17,6 +17,7 @@ import type { AuditEventBody } from "../../../log/event.ts";
 import { type ListedRecall, listedRecall } from "../../../log/recall.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { StoredLife } from "../entry.ts";
+import { ERASED } from "./erased-writes.ts";
 import type { AgentHistory, BulkChange, Histories, PrefixChange } from "./history.ts";
 import { type KeyEvent, keyEventOf, missedPrefix } from "./key-events.ts";
 import { Lives } from "./lives.ts";
@@ -100,7 +101,7 @@ export class Replay {
 
   /** Applies the next event of the log. @param details null when they are erased or not genuine */
   take(event: AuditEventBody, details: JsonObject | null): void {
-    const ofKey = keyEventOf(event, details);
+    const ofKey = keyEventOf(event, details) ?? this.#erasedWrite(event, details);
     if (ofKey !== null) return void this.takeKey(ofKey);
     const recall = listedRecall(event, details);
     if (recall !== null) this.#recall(event, recall);
@@ -112,6 +113,25 @@ export class Replay {
     history.take(event, effect);
     if (effect.kind === "unknown" && effect.of === "put") this.#agent(event.agent_id).blankWrites.add(event.seq);
     if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect, begun);
+    if (effect.kind === "erase" && effect.version !== null) this.#forgetErased(event.agent_id, effect.version.seq);
+  }
+
+  /** Returns a write whose version was erased alone; null for every other event. */
+  #erasedWrite({ agent_id, config_version, seq, timestamp }: AuditEventBody, details: JsonObject | null) {
+    const known = details === null ? this.#histories.erasedWrites.get(seq) : undefined;
+    if (known === undefined) return null;
+    const timeMs = Date.parse(timestamp);
+    return { act: "writes", agent_id, config_version, seq, timeMs, digest: ERASED, returned: null, ...known } as const;
+  }
+
+  /** After a version was erased alone, no restore brings it back. */
+  #forgetErased(agentId: string | null, written: number): void {
+    const erased = this.#histories.erasedWrites.get(written);
+    const known = erased && this.#find(agentId, erased.key);
+    if (known === undefined) return;
+    const left = known.past.filter((one) => one.written !== written);
+    this.#held -= known.past.length - left.length;
+    known.past = left;
   }
 
   /** Applies the next event, which is about a key. */
@@ -402,6 +422,7 @@ export class Replay {
 
   /** Adds a version that must be stored to the sum. */
   #count({ history, expected }: AgentReplay, key: string, version: Version, to: number | null): void {
+    if (version.digest === ERASED) return;
     if (version.timeMs < history.facts.sweptBeforeMs || version.expiresMs <= history.sweptUntilMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
     expected.add(nameOf(history, key, version, to), version.expiresMs);
