@@ -1,0 +1,208 @@
+/** Lineage: the walk finds what a slow model finds, which is written from the sentences of docs/api.md. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { BLOCK } from "../../src/core/rows/lineage/blocks.ts";
+import { type Walk, walkLineage } from "../../src/core/rows/lineage/walk.ts";
+import type { JsonObject } from "../../src/json.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
+import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
+import { SEED } from "../seed.ts";
+import { OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const MINUTE = 60_000;
+const ACTORS = ["usr_01h455vb4pex5vsknk084sn02q", "usr_01h455vb4pex5vsknk084sn03r"] as const;
+const AGENTS = ["one", "two"] as const;
+const KEYS = ["a", "b", "c"] as const;
+
+/** An event, as the log states it. */
+interface Event {
+  seq: number;
+  actor: string;
+  session: string | null;
+  agentId: string | null;
+  time: number;
+  returned: number[];
+  stored: boolean;
+}
+
+type EventRow = [
+  seq: number,
+  actor: string,
+  agentId: string | null,
+  time: number,
+  stored: number,
+  details: string | null,
+];
+
+/** Returns the events of which something is known. */
+function eventsOf({ connection }: OpenWorkspace): Event[] {
+  const rows = connection.all<EventRow>(
+    `SELECT seq, actor, agent_id, time, operation = 'data.write' AND result = 'allowed', details FROM events
+     WHERE details IS NOT NULL ORDER BY seq`,
+  );
+  return rows.map(([seq, actor, agentId, time, stored, text]) => {
+    const details = JSON.parse(text as string) as JsonObject;
+    return {
+      ...{ seq, actor, time, stored: stored === 1, session: (details.session as string | undefined) ?? null },
+      agentId: agentId ?? (details.agent_id as string | undefined) ?? null,
+      returned: (details.returned as number[] | undefined) ?? [],
+    };
+  });
+}
+
+/** "A version is a cause of a write when the same actor was shown it earlier in the log …" */
+function showed(read: Event, write: Event): boolean {
+  if (!write.stored || read.actor !== write.actor || read.seq >= write.seq) return false;
+  if (write.session !== null) return read.session === write.session;
+  return Math.abs(read.time - write.time) <= 10 * MINUTE;
+}
+
+type Wanted = Pick<Walk, "direction" | "depth"> & { agents?: readonly string[] | null };
+
+/** The depth of every write that is connected with some writes, and for each the events that may be its `through`. */
+function modelOf(all: readonly Event[], from: readonly number[], { direction, depth, agents = null }: Wanted) {
+  const events = all.filter(({ agentId }) => agents === null || (agentId !== null && agents.includes(agentId)));
+  const found = new Map<number, { depth: number; throughs: Set<number> }>();
+  let frontier = [...from];
+  for (let step = 1; step <= depth; step++) {
+    const next = new Map<number, Set<number>>();
+    for (const read of events) {
+      for (const write of events) {
+        if (read.returned.length === 0 || !showed(read, write)) continue;
+        for (const cause of read.returned) {
+          const [near, far] = direction === "effects" ? [cause, write.seq] : [write.seq, cause];
+          if (!frontier.includes(near) || from.includes(far) || found.has(far)) continue;
+          next.set(far, (next.get(far) ?? new Set()).add(read.seq));
+        }
+      }
+    }
+    for (const [seq, throughs] of next) found.set(seq, { depth: step, throughs });
+    frontier = [...next.keys()];
+  }
+  return found;
+}
+
+const walk = (workspace: OpenWorkspace, from: readonly number[], wanted: Wanted & Partial<Walk>) =>
+  walkLineage(workspace.connection, from, { limit: 1_000_000, pause: async () => {}, ...wanted });
+
+/** Compares the walk with the model: the same writes in their order, each through an event that fits. */
+async function expectSame(workspace: OpenWorkspace, events: readonly Event[], from: readonly number[], wanted: Wanted) {
+  const model = modelOf(events, from, wanted);
+  const items = await walk(workspace, from, wanted);
+  const inOrder = [...model].map(([seq, { depth }]) => ({ depth, seq }));
+  inOrder.sort((one, other) => one.depth - other.depth || one.seq - other.seq);
+  expect(items.map(({ depth, seq }) => ({ depth, seq }))).toEqual(inOrder);
+  for (const { seq, through } of items) expect(model.get(seq)?.throughs.has(through)).toBe(true);
+  return items;
+}
+
+interface Acting {
+  actor?: string;
+  session?: string | null;
+}
+
+/** Returns a job of an actor, in a session or in none. */
+function job<N extends OperationName>(
+  workspace: OpenWorkspace,
+  name: N,
+  input: OperationInputs[N],
+  { actor = ACTORS[0], session = null }: Acting = {},
+) {
+  const principal = { ...workspace.principal, actor };
+  return jobOf<N>({ name, input, principal, ...(session !== null && { via: { session } }) });
+}
+
+async function act<N extends OperationName>(
+  workspace: OpenWorkspace,
+  name: N,
+  input: OperationInputs[N],
+  acting: Acting = {},
+): Promise<number> {
+  const [reply] = await workspace.writer.perform([job(workspace, name, input, acting) as never]);
+  expect(reply?.auditId).toEqual(expect.any(String));
+  return workspace.writer.headSeq;
+}
+
+const write = (workspace: OpenWorkspace, agentId: string, key: string, acting: Acting = {}) =>
+  act(workspace, "data.write", { agentId, key, value: "v", metadata: {} }, acting);
+const read = (workspace: OpenWorkspace, agentId: string, key: string, acting: Acting = {}) =>
+  act(workspace, "data.read", { agentId, key }, acting);
+
+/** Appends events that say nothing about lineage. */
+async function fill(workspace: OpenWorkspace, count: number): Promise<void> {
+  const jobs = Array.from({ length: count }, () => job(workspace, "agent.read", { agentId: AGENTS[0] }));
+  await workspace.writer.perform(jobs as never);
+}
+
+const acting = fc.record({ actor: fc.constantFrom(...ACTORS), session: fc.constantFrom(null, null, "s1", "s2") });
+const place = { agentId: fc.constantFrom(...AGENTS), key: fc.constantFrom(...KEYS) };
+const step = fc.oneof(
+  { weight: 14, arbitrary: fc.record({ kind: fc.constant("write" as const), ...place, acting }) },
+  { weight: 20, arbitrary: fc.record({ kind: fc.constant("read" as const), ...place, acting }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("batch" as const), ...place, acting }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("clock" as const),
+      ms: fc.constantFrom(-20, -10, -1, 1, 5, 10, 11).map((n) => n * MINUTE),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("clock" as const), ms: fc.integer({ min: -MINUTE, max: MINUTE }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("others" as const), count: fc.integer({ min: 1, max: BLOCK + 1 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("erase" as const), ...place }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("ask" as const) }) },
+);
+
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+async function take(workspace: OpenWorkspace, time: { ms: number }, one: Step): Promise<void> {
+  if (one.kind === "write") await write(workspace, one.agentId, one.key, one.acting);
+  else if (one.kind === "read") await read(workspace, one.agentId, one.key, one.acting);
+  else if (one.kind === "clock") time.ms += one.ms;
+  else if (one.kind === "others") await fill(workspace, one.count);
+  else if (one.kind === "erase") await act(workspace, "data.erase", { agentId: one.agentId, key: one.key });
+  else if (one.kind === "batch") {
+    const { agentId, key, acting } = one;
+    const reads = KEYS.map((each) => ({ name: "data.read" as const, input: { agentId, key: each } }));
+    const put = { name: "data.write" as const, input: { agentId, key, value: "b", metadata: {} } };
+    await act(workspace, "data.batch", { agentId, atomic: false, parts: [...reads, put] }, acting);
+  } else await expectSame(workspace, eventsOf(workspace), [1], { direction: "effects", depth: 5 });
+}
+
+test(
+  "whatever is read and written, whoever does it, in whatever session and whenever",
+  async () => {
+    using directory = temporaryDirectory();
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 70, size: "max" }), async (steps) => {
+        const time = { ms: Date.UTC(2026, 10, 30) };
+        using workspace = await OpenWorkspace.make(directory.path, () => time.ms);
+        await write(workspace, "one", "a");
+        for (const one of steps) await take(workspace, time, one);
+        const events = eventsOf(workspace);
+        const writes = events.filter(({ stored }) => stored).map(({ seq }) => seq);
+        for (const direction of ["causes", "effects"] as const) {
+          for (const depth of [1, 2, 5]) {
+            for (const from of [writes.slice(0, 1), writes.slice(-1), writes.slice(2, 5)].filter(
+              (list) => list.length > 0,
+            )) {
+              await expectSame(workspace, events, from, { direction, depth });
+              await expectSame(workspace, events, from, { direction, depth, agents: ["two"] });
+            }
+          }
+        }
+      }),
+      { numRuns: effort({ usual: 25, long: 600 }), seed: SEED },
+    );
+  },
+  PROCESS_TEST_MS,
+);
