@@ -83,6 +83,11 @@ export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
 
 export type ActivityInterval = (typeof ACTIVITY_INTERVALS)[number];
 
+/** What is looked for from a write: the versions that led to it, or the writes that followed from it. */
+export const LINEAGE_DIRECTIONS = ["causes", "effects"] as const;
+
+export type LineageDirection = (typeof LINEAGE_DIRECTIONS)[number];
+
 /** The scope of an audit trail: one agent's events, the workspace's own events, or (verify, export) all events. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 

@@ -38,6 +38,7 @@ export const PROBLEMS = {
   blocked: [409, "Blocked by a policy"],
   count_mismatch: [409, "Another number of entries"],
   version_present: [409, "The version is present"],
+  not_a_write: [409, "Not a stored write"],
   restore_blocked: [409, "Restore blocked by a policy"],
   idempotency_in_progress: [409, "The first request is still running"],
   email_taken: [409, "The mail address has an account"],

@@ -118,7 +118,7 @@ audit.query | kulc | ok | n | {start_time?: time, end_time?: time, agent_ids?: [
 audit.query | kulc | ok | o | {scope: "workspace" or "all", start_time?: time, end_time?: time, agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], count: count}
 audit.read | kul | ok | a | {event_id: aud_, proof?: true}
 audit.read | kul | ok | o | {event_id: aud_, proof?: true}
-audit.read audit.receipt | kul | not_found | o | {event_id~: text}
+audit.read audit.receipt lineage.read | kul | not_found | o | {event_id~: text}
 audit.receipt | kul | ok | a | {event_id: aud_, format?: "tlog-proof"}
 audit.receipt | kul | ok | o | {event_id: aud_, format?: "tlog-proof"}
 audit.receipt | kul | not_found | a | {event_id: aud_, format?: "tlog-proof"}
@@ -138,6 +138,9 @@ audit.stream | kul | not_found | n | {agent_ids?: [text], operations?: [text], r
 audit.stream | kul | not_found | o | {scope: "workspace", agent_ids?: [text], operations?: [text], result?: text or [text], actors?: [text], sessions?: [text], subjects?: [text], detectors?: [text], modes?: [text], policies?: [text], filtered_by?: ["actors" or "sessions" or "subjects" or "detectors" or "policies" or "key" or "text"], after: aud_}
 audit.activity | kul | ok | n | {interval: "minute" or "hour" or "day", start_time: time, end_time: time}
 audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour" or "day", start_time: time, end_time: time}
+lineage.read | kul | ok | a | {event_id: aud_, direction: "causes" or "effects", depth: some, count: count}
+lineage.read | kul | conflict | a | {event_id: aud_, code: "not_a_write"}
+lineage.read | kul | conflict | o | {event_id: aud_, code: "not_a_write"}
 sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", settings_digest: hash}
 sink.change | kulcs | ok | w | {sink_id: snk_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest?: hash}
 sink.rotate | kulc | ok | w | {sink_id: snk_, old_keys_until: time, settings_digest: hash}

@@ -471,11 +471,14 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");
   await life.perform("data.write", { agentId: "gamma", key: "k", revertTo: written as string });
-  await life.perform("audit.read", { eventId: auditId, proof: false });
+  const { auditId: looked } = await life.perform("audit.read", { eventId: auditId, proof: false });
   await life.perform("audit.query", { scope, window, page });
   await life.perform("audit.verify", { scope });
   await life.perform("audit.stream", { scope });
   await life.perform("audit.activity", { scope, window, interval: "day" });
+  const lineage = { direction: "effects", depth: 2, page } as const;
+  await life.perform("lineage.read", { eventId: auditId, ...lineage });
+  await life.perform("lineage.read", { eventId: looked, ...lineage });
   await life.perform("agent.list", { prefix: "", page });
   await life.perform("agent.read", { agentId: "gamma" });
   await life.writer.seal();

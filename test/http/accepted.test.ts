@@ -299,6 +299,18 @@ describe("what reaches the workspace", () => {
     ["its proof", get("/v1/audit/aud_x?proof=true"), "audit.read", { eventId: "aud_x", proof: true }],
     ["a flag as Python prints it", get("/v1/audit/aud_x?proof=True"), "audit.read", { eventId: "aud_x", proof: true }],
     ["a flag as a number", get("/v1/audit/aud_x?proof=0"), "audit.read", { eventId: "aud_x", proof: false }],
+    [
+      "lineage",
+      get("/v1/lineage/aud_x?direction=causes"),
+      "lineage.read",
+      { eventId: "aud_x", direction: "causes", depth: 1, page: { limit: 100, offset: 0 } },
+    ],
+    [
+      "lineage in steps and pages",
+      get("/v1/lineage/aud_x?direction=effects&depth=5&limit=1000"),
+      "lineage.read",
+      { eventId: "aud_x", direction: "effects", depth: 5, page: { limit: 1000, offset: 0 } },
+    ],
     ["a receipt", get("/v1/audit/aud_x/receipt"), "audit.receipt", { eventId: "aud_x" }],
     ["the newest seal", get("/v1/audit/seal"), "audit.seal", {}],
     ["where seals were taken to", get("/v1/audit/anchors"), "audit.anchors", {}],

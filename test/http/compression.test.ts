@@ -79,6 +79,7 @@ test("only what says nothing secret is compressed, and nothing with an entity ta
     "audit.export",
     "audit.query",
     "audit.verify",
+    "lineage.read",
   ]);
   expect(compressed.filter(({ response }) => response.etag)).toEqual([]);
 });

@@ -81,6 +81,7 @@ test("there are such routes", () => {
     "checkpoint.delete",
     "checkpoint.read",
     "checkpoint.restore",
+    "lineage.read",
   ]);
 });
 

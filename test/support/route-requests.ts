@@ -22,6 +22,7 @@ const valuesFor = ({ agent, event }: Subject, path: string): Record<string, stri
   prefix: "zzz",
   version: path.startsWith("/v1/data") ? (event.length === WROTE.length ? event : WROTE) : "v1",
   from: "0",
+  direction: "effects",
   operations: [{ op: "read", key: "k" }],
   policies: { block_pii: true },
   type: "webhook",
@@ -43,7 +44,7 @@ export function requestOf(
   subject: Subject,
 ): Required<Pick<Sent, "method" | "path" | "query">> & Pick<Sent, "body"> {
   const { agent, checkpoint, event, sink = "snk_1" } = subject;
-  const named = { "/v1/audit": event, "/v1/sinks": sink };
+  const named = { "/v1/audit": event, "/v1/lineage": event, "/v1/sinks": sink };
   const [, id = checkpoint] = Object.entries(named).find(([begin]) => route.path.startsWith(begin)) ?? [];
   const path = route.path
     .replace(":agent_id", agent)

@@ -28,6 +28,7 @@ var parts = map[string]string{
 	"data":         "write|read|read_full|versions|list|query|search|delete|delete_prefix|erase|expire",
 	"installation": "heads|add_workspace|delete_workspace",
 	"key":          "create|change|revoke|rotate",
+	"lineage":      "read",
 	"log":          "vocabulary|restore",
 	"member":       "invite|uninvite|join|change|remove",
 	"policies":     "read|list_versions|read_version|update",

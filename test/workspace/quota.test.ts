@@ -54,6 +54,7 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "audit.export": { scope, format: "json", window: {} },
   "audit.stream": { scope },
   "audit.activity": { scope, window: {}, interval: "day" },
+  "lineage.read": { eventId: "evt_none", direction: "causes", depth: 1, page },
   "agent.list": { prefix: "", page },
   "agent.read": scope,
   "agent.suspend": { agentId: "nobody", reason: null },

@@ -30,13 +30,13 @@ const NO_EVENT =
 const NOT_SEALED = "The event cannot be sealed now. The operator's log says why; try again later.";
 
 /** Returns the event and its agent; null when there is no such event that the request may find. */
-async function findAllowed(reader: Reader, context: Context, eventId: string) {
+export async function findAllowed(reader: Reader, context: Context, eventId: string) {
   const event = await readEvent(reader, eventId, context.principal.agents);
   if (event === undefined) return null;
   return { event, agent: event.agentId === null ? null : await context.agents.find(event.agentId) };
 }
 
-async function noEvent({ agents }: Context, id: string) {
+export async function noEvent({ agents }: Context, id: string) {
   const details = recordedOfNobody("event_id", id, await agents.policiesOfWorkspace());
   return notFound(null, null, "audit_event_not_found", NO_EVENT, details);
 }

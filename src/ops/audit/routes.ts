@@ -1,10 +1,20 @@
 /** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, choice, flag, NEWEST_FIRST, oldestFirst, PAGE_PARAMETERS } from "../../api/fields.ts";
+import {
+  AgentId,
+  choice,
+  flag,
+  NEWEST_FIRST,
+  oldestFirst,
+  optionalInteger,
+  PAGE_PARAMETERS,
+  wordOf,
+} from "../../api/fields.ts";
 import { listInput } from "../../api/page.ts";
 import { route } from "../../api/route.ts";
 import { object } from "../../api/shapes.ts";
 import { decodeExportCursor, type ExportFilters } from "../../core/lists.ts";
+import { MOST_DEPTH } from "../../core/rows/lineage/walk.ts";
 import { isId } from "../../ids.ts";
 import {
   ACTIVITY_INTERVALS,
@@ -12,6 +22,7 @@ import {
   type ExportFormat,
   type ExportResumption,
   isView,
+  LINEAGE_DIRECTIONS,
 } from "../../operation-facts.ts";
 import { invalid } from "../../problem.ts";
 import * as schema from "./schema.ts";
@@ -165,6 +176,25 @@ export const auditRoutes = [
     description:
       "Events of agents, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and for an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events may return few or none: continue while `has_more` is true.",
     response: { description: "One page of events.", schema: schema.AuditEventList, compressed: true },
+  }),
+
+  route({
+    operation: "lineage.read",
+    at: "GET /v1/lineage/:id",
+    query: object({
+      direction: wordOf(LINEAGE_DIRECTIONS, "What led to the write, or what followed from it"),
+      depth: optionalInteger(1, MOST_DEPTH, "How many steps to go", 1),
+      limit: PAGE_PARAMETERS.limit,
+      cursor: PAGE_PARAMETERS.cursor,
+    }),
+    unfindable: "audit_event_not_found",
+    input: ({ params, query: { direction, depth = 1, ...page } }) =>
+      listInput("lineage.read", { eventId: params.id, direction, depth }, page),
+    summary: "Find what led to a write, and what followed from it",
+    description:
+      "A version is a cause of a write when the same actor was shown it earlier in the trail: in the session of the write, or, for a write without a session, in the ten minutes before. Effects are the same from the other end, across agents. By depth, then by position; each write comes once, with its smallest depth.",
+    response: { description: "One page of writes.", schema: schema.Lineage, compressed: true },
+    problems: ["not_a_write"],
   }),
 
   route({

@@ -1,6 +1,6 @@
 /** The API's schemas of the audit trail, its seals and its proofs. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId } from "../../api/fields.ts";
+import { AgentId, Key } from "../../api/fields.ts";
 import {
   Actor,
   anyObject,
@@ -18,6 +18,7 @@ import {
   VersionId,
   WorkspaceId,
 } from "../../api/shapes.ts";
+import { MOST_DEPTH } from "../../core/rows/lineage/walk.ts";
 import { AUDIT_RESULTS } from "../../details.ts";
 import { ACTIVITY_INTERVALS } from "../../operation-facts.ts";
 import { EVENT_NAMES } from "../../operations.ts";
@@ -89,6 +90,30 @@ export const AuditEvent = shape(
 );
 
 export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
+
+export const Lineage = component(
+  "Lineage",
+  listOf(
+    shape(
+      "LineageItem",
+      {
+        audit_id: { ...EventId, description: "The event of the write." },
+        agent_id: AgentId,
+        key: nullable(Key, { description: "The entry's key; null once erased." }),
+        seq: countOf("Position in the workspace's trail."),
+        timestamp: Time,
+        through: { ...EventId, description: "An event that showed one to the actor of the other." },
+        depth: t.Integer({ minimum: 1, maximum: MOST_DEPTH, description: "The fewest steps between the two." }),
+      },
+      "A write that was stored.",
+    ),
+    {
+      observed: t.Literal(true, {
+        description: "This is what was shown before what was written. It does not say that one caused the other.",
+      }),
+    },
+  ),
+);
 
 const EventReference = nullable(
   shape("EventReference", { seq: Count, agent_seq: Count, id: EventId, hash: Hash, timestamp: Time }),

@@ -44,6 +44,7 @@ import {
 } from "../../operations.ts";
 import { accountOperations } from "../../ops/accounts/operations.ts";
 import { agentOperations, refusingSuspended } from "../../ops/agents/operations.ts";
+import { lineageOperations } from "../../ops/audit/lineage.ts";
 import { auditOperations } from "../../ops/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../../ops/audit/proofs.ts";
 import { checkpointOperations } from "../../ops/checkpoints/operations.ts";
@@ -76,6 +77,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...configOperations,
   ...dataOperations,
   ...keyOperations,
+  ...lineageOperations,
   ...memberOperations,
   ...policyOperations,
   ...sinkOperations,

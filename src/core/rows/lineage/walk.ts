@@ -10,23 +10,24 @@
  * All of this points back in the log, so one pass finds every depth: forward for effects, backward for causes.
  */
 import type { AgentLimit } from "../../../agent-id.ts";
+import type { LineageDirection } from "../../../operation-facts.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import { BLOCK, type Block, LogBlocks, type Who } from "./blocks.ts";
 import { Depths, type LineageItem, type Reached } from "./depths.ts";
 import { Acts, nearer } from "./shown.ts";
 
+/** The most steps from where a walk begins. */
+export const MOST_DEPTH = 5;
+
 /** What a walk looks for. */
 export interface Walk {
-  /** `causes`: the versions that led to a write; `effects`: the writes that followed from a version. */
-  direction: "causes" | "effects";
-  /** The most steps from the writes where the walk begins, 1 to 5. */
+  direction: LineageDirection;
+  /** The most steps from the writes where the walk begins, 1 to {@link MOST_DEPTH}. */
   depth: number;
   /** The most items that are returned. */
   limit: number;
   /** Only items behind this one are returned. */
   after?: Pick<LineageItem, "depth" | "seq">;
-  /** The position of the newest event that is looked at; by default, that of the log. */
-  through?: number;
   /** Only events about the data of these agents are looked at; null or absent for all. */
   agents?: AgentLimit | undefined;
   /** Gives other work a turn. */
@@ -40,12 +41,11 @@ export interface Walk {
  */
 export async function walkLineage(reader: Reader, from: readonly number[], walk: Walk): Promise<LineageItem[]> {
   const blocks = await LogBlocks.of(reader, walk.pause);
-  const end = Math.min(walk.through ?? blocks.head, blocks.head);
-  const pass = new Pass(walk, from, end);
+  const pass = new Pass(walk, from, blocks.head);
   const numberOf = (seq: number) => Math.floor(seq / BLOCK);
   const begin = Math.min(...from);
   if (walk.direction === "effects") {
-    for (let number = numberOf(begin); number <= numberOf(end); number++) {
+    for (let number = numberOf(begin); number <= numberOf(blocks.head); number++) {
       pass.forward(await blocks.get(number));
       await walk.pause();
     }
@@ -69,6 +69,7 @@ class Pass {
   constructor(
     private readonly walk: Walk,
     from: readonly number[],
+    /** The position of the newest event that is looked at. Blocks that are kept may have newer ones. */
     private readonly end: number,
   ) {
     this.#agents = walk.agents == null ? null : new Set(walk.agents);

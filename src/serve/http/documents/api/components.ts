@@ -29,6 +29,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "moment_gone",
   "restore_blocked",
   "count_mismatch",
+  "not_a_write",
   "version_conflict",
   "quota_exceeded",
   // This is for a recorded stream that could not start.

@@ -17,6 +17,7 @@ const TAGS = [
   { name: "Data", description: "Governed key-value data." },
   { name: "Policies", description: "What policies decide, without a write." },
   { name: "Audit", description: "The hash-chained trail of every operation." },
+  { name: "Lineage", description: "What led to a write, and what followed from it." },
   {
     name: "Tlog-tiles",
     description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",

@@ -33,6 +33,7 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
 /** Examples of identifiers of other kinds than `id` above, by the path before them. */
 const IDS: readonly (readonly [path: string, example: string])[] = [
   ["/v1/audit/", "aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
+  ["/v1/lineage/", "aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
   ["/account/sessions/", "ses_01jz8v6s3yf0abm5q2x9k7n4tc"],
 ];
 
