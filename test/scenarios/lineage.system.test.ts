@@ -95,7 +95,7 @@ describe("effects", () => {
           const write = view.eventsAfter(-1).find(({ id }) => id === made.summary);
           const item = { audit_id: made.summary, agent_id: agent, key: "summary", seq: write?.seq, depth: 1 };
           expect(json).toEqual({
-            data: [{ ...item, timestamp: expect.stringMatching(/Z$/), through: made.read }],
+            data: [{ ...item, timestamp: expect.stringMatching(/Z$/), from: made.note, through: made.read }],
             has_more: false,
             next_cursor: null,
             observed: true,

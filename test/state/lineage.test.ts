@@ -62,24 +62,24 @@ function showed(read: Event, write: Event): boolean {
 
 type Wanted = Pick<Walk, "direction" | "depth"> & { agents?: readonly string[] | null };
 
-/** The depth of every write that is connected with some writes, and for each the events that may be its `through`. */
+/** The depth of every write that is connected with some writes, and for each the steps by which it may be reached: `from` and `through`. */
 function modelOf(all: readonly Event[], from: readonly number[], { direction, depth, agents = null }: Wanted) {
   const events = all.filter(({ agentId }) => agents === null || (agentId !== null && agents.includes(agentId)));
-  const found = new Map<number, { depth: number; throughs: Set<number> }>();
+  const found = new Map<number, { depth: number; steps: Set<string> }>();
   let frontier = [...from];
   for (let step = 1; step <= depth; step++) {
-    const next = new Map<number, Set<number>>();
+    const next = new Map<number, Set<string>>();
     for (const read of events) {
       for (const write of events) {
         if (read.returned.length === 0 || !showed(read, write)) continue;
         for (const cause of read.returned) {
           const [near, far] = direction === "effects" ? [cause, write.seq] : [write.seq, cause];
           if (!frontier.includes(near) || from.includes(far) || found.has(far)) continue;
-          next.set(far, (next.get(far) ?? new Set()).add(read.seq));
+          next.set(far, (next.get(far) ?? new Set()).add(`${near} ${read.seq}`));
         }
       }
     }
-    for (const [seq, throughs] of next) found.set(seq, { depth: step, throughs });
+    for (const [seq, steps] of next) found.set(seq, { depth: step, steps });
     frontier = [...next.keys()];
   }
   return found;
@@ -88,14 +88,14 @@ function modelOf(all: readonly Event[], from: readonly number[], { direction, de
 const walk = (workspace: OpenWorkspace, from: readonly number[], wanted: Wanted & Partial<Walk>) =>
   walkLineage(workspace.connection, from, { limit: 1_000_000, pause: async () => {}, ...wanted });
 
-/** Compares the walk with the model: the same writes in their order, each through an event that fits. */
+/** Compares the walk with the model: the same writes in their order, each by a step that fits. */
 async function expectSame(workspace: OpenWorkspace, events: readonly Event[], from: readonly number[], wanted: Wanted) {
   const model = modelOf(events, from, wanted);
   const items = await walk(workspace, from, wanted);
   const inOrder = [...model].map(([seq, { depth }]) => ({ depth, seq }));
   inOrder.sort((one, other) => one.depth - other.depth || one.seq - other.seq);
   expect(items.map(({ depth, seq }) => ({ depth, seq }))).toEqual(inOrder);
-  for (const { seq, through } of items) expect(model.get(seq)?.throughs.has(through)).toBe(true);
+  for (const { seq, from, through } of items) expect(model.get(seq)?.steps.has(`${from} ${through}`)).toBe(true);
   return items;
 }
 

@@ -54,20 +54,20 @@ type EventRow = [seq: number, random: Uint8Array, agentId: string | null, time: 
 
 /** Returns items as JSON texts. What was pruned is left out. */
 async function shown(reader: Reader, items: readonly LineageItem[]): Promise<string[]> {
-  const seqs = new Set(items.flatMap(({ seq, through }) => [seq, through]));
+  const seqs = new Set(items.flatMap(({ seq, from, through }) => [seq, from, through]));
   const rows = await reader.all<EventRow>(
     `SELECT seq, random, agent_id, time, details ->> '$.key' FROM events
      WHERE seq IN (SELECT value FROM json_each(?))`,
     [JSON.stringify([...seqs])],
   );
   const events = new Map(rows.map((row) => [row[0], row]));
-  return items.flatMap(({ seq, through, depth }) => {
-    const [write, read] = [events.get(seq), events.get(through)];
-    if (write === undefined || read === undefined) return [];
-    const [, random, agent_id, time, key] = write;
-    const audit_id = eventId(seq, random);
-    const by = eventId(through, read[1]);
-    return [JSON.stringify({ audit_id, agent_id, key, seq, timestamp: showTime(time), through: by, depth })];
+  const idOf = (seq: number) => eventId(seq, (events.get(seq) as EventRow)[1]);
+  return items.flatMap(({ seq, from, through, depth }) => {
+    const write = events.get(seq);
+    if (write === undefined || !events.has(from) || !events.has(through)) return [];
+    const [, , agent_id, time, key] = write;
+    const ends = { audit_id: idOf(seq), agent_id, key, seq, timestamp: showTime(time) };
+    return [JSON.stringify({ ...ends, from: idOf(from), through: idOf(through), depth })];
   });
 }
 

@@ -102,6 +102,7 @@ export const Lineage = component(
         key: nullable(Key, { description: "The entry's key; null once erased." }),
         seq: countOf("Position in the workspace's trail."),
         timestamp: Time,
+        from: { ...EventId, description: "The write from which it was reached, one step less away." },
         through: { ...EventId, description: "An event that showed one to the actor of the other." },
         depth: t.Integer({ minimum: 1, maximum: MOST_DEPTH, description: "The fewest steps between the two." }),
       },

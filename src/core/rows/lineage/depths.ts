@@ -4,7 +4,9 @@
 export interface LineageItem {
   /** Its position. */
   seq: number;
-  /** The position of an event that showed it, or what it followed from, at this depth. */
+  /** The position of the write from which it was reached: one step less from where the walk began. */
+  from: number;
+  /** The position of the event that showed the one to the actor of the other. */
   through: number;
   /** The fewest steps between it and where the walk began: 1, 2 … */
   depth: number;
@@ -17,11 +19,12 @@ const NOWHERE = 255;
 
 interface Page {
   depths: Uint8Array;
+  froms: Float64Array;
   throughs: Float64Array;
 }
 
 /** How a position was reached. */
-export type Reached = Pick<LineageItem, "depth" | "through">;
+export type Reached = Pick<LineageItem, "depth" | "from" | "through">;
 
 export class Depths {
   readonly #pages = new Map<number, Page>();
@@ -32,13 +35,15 @@ export class Depths {
   }
 
   /** Notes how a position was reached, unless it was reached at the same or a smaller depth. */
-  reach(seq: number, { depth, through }: Reached): void {
+  reach(seq: number, { depth, from, through }: Reached): void {
     if (this.depthOf(seq) <= depth) return;
     const page = this.#pages.getOrInsertComputed(Math.floor(seq / PAGE), () => ({
       depths: new Uint8Array(PAGE).fill(NOWHERE),
+      froms: new Float64Array(PAGE),
       throughs: new Float64Array(PAGE),
     }));
     page.depths[seq % PAGE] = depth;
+    page.froms[seq % PAGE] = from;
     page.throughs[seq % PAGE] = through;
   }
 
@@ -48,12 +53,12 @@ export class Depths {
     const items: LineageItem[] = [];
     const deepest = Math.max(0, ...pages.map(([, { depths }]) => depths.reduce(deeper, 0)));
     for (let depth = Math.max(1, after.depth); depth <= deepest; depth++) {
-      for (const [number, { depths, throughs }] of pages) {
+      for (const [number, { depths, froms, throughs }] of pages) {
         for (let at = depths.indexOf(depth); at >= 0; at = depths.indexOf(depth, at + 1)) {
           const seq = number * PAGE + at;
           if (depth === after.depth && seq <= after.seq) continue;
           if (items.length === limit) return items;
-          items.push({ seq, through: throughs[at] as number, depth });
+          items.push({ seq, from: froms[at] as number, through: throughs[at] as number, depth });
         }
       }
     }

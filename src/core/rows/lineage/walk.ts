@@ -73,7 +73,7 @@ class Pass {
     private readonly end: number,
   ) {
     this.#agents = walk.agents == null ? null : new Set(walk.agents);
-    for (const seq of from) this.reached.reach(seq, { depth: 0, through: seq });
+    for (const seq of from) this.reached.reach(seq, { depth: 0, from: seq, through: seq });
   }
 
   forward(block: Block): void {
@@ -107,26 +107,30 @@ class Pass {
   /** Notes a read that showed something that was reached. */
   #shown(block: Block, index: number, who: Who): void {
     let depth = this.walk.depth;
-    for (let at = startOf(block, index); at < (block.ends[index] as number); at++)
-      depth = Math.min(depth, this.reached.depthOf(block.returned[at] as number));
-    if (depth >= this.walk.depth) return;
-    const seq = block.seqs[index] as number;
-    if (who.session !== null) this.#acts.inSession(who, depth, seq);
-    this.#acts.atTime(who, block.times[index] as number, depth, seq);
+    let from = 0;
+    for (let at = startOf(block, index); at < (block.ends[index] as number); at++) {
+      const own = this.reached.depthOf(block.returned[at] as number);
+      if (own < depth) [depth, from] = [own, block.returned[at] as number];
+    }
+    if (depth === this.walk.depth) return;
+    const act = { seq: block.seqs[index] as number, timeMs: block.times[index] as number, depth, from };
+    if (who.session !== null) this.#acts.inSession(who, act);
+    this.#acts.atTime(who, act);
   }
 
   /** Reaches a write whose actor was shown something that was reached. */
   #effect(seq: number, who: Who, timeMs: number): void {
     const read = who.session === null ? this.#acts.around(who, timeMs) : this.#acts.ofSession(who);
-    if (read !== undefined) this.reached.reach(seq, { depth: read.depth + 1, through: read.seq });
+    if (read !== undefined) this.reached.reach(seq, { depth: read.depth + 1, from: read.from, through: read.seq });
   }
 
   /** Notes a write that was reached, so that its causes are found. */
   #wanted(seq: number, who: Who, timeMs: number): void {
     const depth = this.reached.depthOf(seq);
     if (depth >= this.walk.depth) return;
-    if (who.session === null) this.#acts.atTime(who, timeMs, depth, seq);
-    else this.#acts.inSession(who, depth, seq);
+    const act = { seq, timeMs, depth, from: seq };
+    if (who.session === null) this.#acts.atTime(who, act);
+    else this.#acts.inSession(who, act);
   }
 
   /** Reaches the versions that a read showed to the actor of a write that was reached. */
@@ -134,7 +138,7 @@ class Pass {
     const inSession = who.session === null ? undefined : this.#acts.ofSession(who);
     const write = nearer(inSession, this.#acts.around(who, block.times[index] as number));
     if (write === undefined) return;
-    const cause: Reached = { depth: write.depth + 1, through: block.seqs[index] as number };
+    const cause: Reached = { depth: write.depth + 1, from: write.from, through: block.seqs[index] as number };
     for (let at = startOf(block, index); at < (block.ends[index] as number); at++)
       this.reached.reach(block.returned[at] as number, cause);
   }
