@@ -13,6 +13,7 @@ import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { CompareView } from "./pages/agent/compare.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { HistoryView } from "./pages/agent/history.tsx";
+import { LineagePage } from "./pages/lineage/lineage.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
 import { SinksPage } from "./pages/sinks/sinks.tsx";
 import { WorkspaceTrailPage } from "./pages/trail/trail.tsx";
@@ -58,6 +59,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
     return [`/workspaces/:workspace/policies${end}`, page] as const;
   }),
   ["/workspaces/:workspace/events/:event", ({ event = "" }) => <EventPage eventId={event} />],
+  ["/workspaces/:workspace/events/:event/lineage", ({ event = "" }) => <LineagePage eventId={event} />],
   ["/workspaces/:workspace/events", () => <WorkspaceTrailPage />],
   ["/workspaces/:workspace/trail", () => <TrailPage />],
   ["/workspaces/:workspace/proof", () => <ProofPage />],

@@ -6,6 +6,7 @@ import "./styles/pages.css";
 import "./styles/policies.css";
 import "./styles/overview.css";
 import "./styles/trail.css";
+import "./styles/lineage.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startRouter } from "./state/router.ts";

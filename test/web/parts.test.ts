@@ -3,11 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { EVENT_NAMES, eventFacts } from "../../src/operations.ts";
 import { jsonLines } from "../../src/web/api/lines.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
-import type { AuditEvent, FindingsOverTime, JsonObject } from "../../src/web/api/types.ts";
+import type { AuditEvent, FindingsOverTime, JsonObject, LineageItem } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { hasColons, nameBelow, steps } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { diffOf } from "../../src/web/pages/agent/state-diff.ts";
+import { layoutOf, MOST_DRAWN } from "../../src/web/pages/lineage/layout.ts";
 import { draftOfPolicies, singlePolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
 import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
@@ -355,4 +356,37 @@ test("the words of a search are found by their stems, whatever their case and ac
   const text = `${"x".repeat(100)} report ${"y".repeat(100)}`;
   expect(excerpt(text, stems, 60)).toBe(`…${"x".repeat(39)} report ${"y".repeat(13)}…`);
   expect(wordsIn(["Reports and a report", "zurich"], stems)).toEqual(["reports", "zurich"]);
+});
+
+describe("the drawing of a lineage", () => {
+  const item = (audit_id: string, from: string, depth: number) => ({ audit_id, from, depth }) as LineageItem;
+  const items = [item("a", "start", 1), item("b", "start", 1), item("of b", "b", 2), item("of a", "a", 2)];
+  const placesIn = (direction: "causes" | "effects") =>
+    new Map(
+      layoutOf("start", items, direction).boxes.map(({ item: one, x, y }) => [one?.audit_id ?? "start", { x, y }]),
+    );
+
+  test("has the earlier to the left, and each write beside the one from which it was reached", () => {
+    for (const [direction, sign] of [
+      ["effects", 1],
+      ["causes", -1],
+    ] as const) {
+      const places = placesIn(direction);
+      const at = (name: string) => places.get(name) as { x: number; y: number };
+      expect(sign * (at("a").x - at("start").x)).toBeGreaterThan(0);
+      expect(sign * (at("of a").x - at("a").x)).toBeGreaterThan(0);
+      expect(at("a").x).toBe(at("b").x);
+      expect(at("of a").y - at("of b").y).toBe(at("a").y - at("b").y);
+      const { width, height, steps } = layoutOf("start", items, direction);
+      for (const { x, y } of places.values()) expect([x >= 0 && x < width, y >= 0 && y < height]).toEqual([true, true]);
+      expect(steps.length).toBe(4);
+    }
+  });
+
+  test("has the nearest writes of many, and only steps between those", () => {
+    const many = Array.from({ length: 2 * MOST_DRAWN }, (_, at) => item(`${at}`, at === 0 ? "start" : `${at - 1}`, 1));
+    const { boxes, steps } = layoutOf("start", many, "effects");
+    expect([boxes.length, steps.length]).toEqual([MOST_DRAWN + 1, MOST_DRAWN]);
+    expect(layoutOf("start", [item("x", "not shown", 2)], "causes").steps).toEqual([]);
+  });
 });

@@ -84,6 +84,8 @@ export type SinkTested = Static<typeof sinks.SinkTested>;
 
 export type AuditEvent = Static<typeof audit.AuditEvent>;
 export type AuditOutcome = AuditEvent["result"];
+export type Lineage = Static<typeof audit.Lineage>;
+export type LineageItem = ItemOf<Lineage>;
 export type Verification = Static<typeof audit.Verification>;
 export type Activity = Static<typeof audit.Activity>;
 export type ActivityInterval = ItemOf<Activity>;

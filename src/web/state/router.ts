@@ -164,4 +164,6 @@ export const paths = {
   audit: (id: string, agent: string, query: { event?: string; result?: string } = {}) =>
     address(`${paths.agent(id, agent)}/audit`, query),
   event: (id: string, event: string) => `/workspaces/${id}/events/${segment(event)}`,
+  lineage: (id: string, event: string, query: { direction: string; depth?: string | undefined }) =>
+    address(`${paths.event(id, event)}/lineage`, query),
 } as const;

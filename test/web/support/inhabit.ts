@@ -7,6 +7,8 @@ import { type Kept, OWNER } from "./people.ts";
 export interface Inhabited extends Kept {
   checkpointId: string;
   blockedEventId: string;
+  /** The event of a write that was read before others. */
+  readEventId: string;
   /** The log of the installation, which the owner may read as an operator. */
   installationId: string;
 }
@@ -39,7 +41,10 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
     },
     "PUT",
   );
-  await write(bot, "notes/1", "The quarterly report is due on Friday.", { source: "calendar", confidence: 0.9 });
+  const note = await write(bot, "notes/1", "The quarterly report is due on Friday.", {
+    source: "calendar",
+    confidence: 0.9,
+  });
   await write(bot, "notes/2", "Refunds above 500 go to the finance team.");
   await write(bot, "customers/42/note", "Prefers to be called in the morning. Has the large plan.", { source: "crm" });
   await write(bot, "customers/42/plan", "large");
@@ -47,6 +52,7 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
   await write(bot, "faq:shipping", "Orders leave the warehouse within two working days.");
   await write(bot, "greeting", "Good morning! How can I help?");
   const checkpoint = await send("/v1/checkpoints", { agent_id: bot, label: "before the new prompt" });
+  await send(`/v1/data/read?${new URLSearchParams({ agent_id: bot, key: "notes/1" })}`);
   await write(bot, "greeting", "Hi! What can I do for you?");
   await write(bot, "customers/61/plan", "trial");
   const gone = new URLSearchParams({ agent_id: bot, key: "notes/2" });
@@ -68,7 +74,8 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
   const [event] = blocked.data as { id: string }[];
   const checkpointId = checkpoint.id as string;
   await makeSink(directory, kept.workspaceId);
-  return { ...kept, checkpointId, blockedEventId: event?.id ?? "", installationId: await makeOperator(directory) };
+  const events = { blockedEventId: event?.id ?? "", readEventId: note.audit_id as string };
+  return { ...kept, checkpointId, ...events, installationId: await makeOperator(directory) };
 }
 
 /** Makes a sink, to which nothing is delivered. */

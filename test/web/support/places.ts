@@ -8,7 +8,7 @@ export interface Place {
   act?: (page: Page) => Promise<void>;
 }
 
-export function places({ workspaceId, checkpointId, blockedEventId, installationId }: Inhabited): Place[] {
+export function places({ workspaceId, checkpointId, blockedEventId, readEventId, installationId }: Inhabited): Place[] {
   const room = `/workspaces/${workspaceId}`;
   const agent = `${room}/agents/support-bot`;
   return [
@@ -36,6 +36,7 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "audit", path: `${agent}/audit?show=changes` },
     { name: "audit-blocked", path: `${agent}/audit?result=blocked&event=${blockedEventId}` },
     { name: "event", path: `${room}/events/${blockedEventId}` },
+    { name: "lineage", path: `${room}/events/${readEventId}/lineage?direction=effects` },
     { name: "events", path: `${room}/events?result=blocked&event=${blockedEventId}` },
     { name: "events-filtered", path: `${room}/events?agent_id=support-bot&mode=block&clock=utc` },
     { name: "policies", path: `${room}/policies` },

@@ -5,7 +5,7 @@ import type { Who } from "./blocks.ts";
 const APART_MS = 600_000;
 
 /** An event of a reader or a writer. */
-export interface Act {
+interface Act {
   seq: number;
   timeMs: number;
   /** How far what it showed, or wrote, is from where the walk began. */

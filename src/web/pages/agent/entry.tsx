@@ -13,6 +13,7 @@ import { Actor, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Empty, Facts, Show } from "../../ui/parts.tsx";
+import { LineageLinks } from "../lineage/links.tsx";
 import { type Below, countBelow } from "./below.ts";
 import { WriteEntry } from "./write-entry.tsx";
 
@@ -67,6 +68,7 @@ export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
                       <a href={paths.event(id, full.audit_id)}>event</a>
                     </>
                   ),
+                  Lineage: <LineageLinks event={full.audit_id} />,
                   "First written": <Time at={full.created_at} />,
                   Under: full.config_version ?? <span class="faint">no configuration</span>,
                   Expires: full.expires_at && <Time at={full.expires_at} />,

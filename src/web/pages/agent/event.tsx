@@ -12,6 +12,7 @@ import { isFailedSignIn, subject, verb } from "../../ui/event-words.ts";
 import { Actor, ExactTime, ResultBadge, shortId } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Facts, Findings, Heading, Problem, policyName, Show } from "../../ui/parts.tsx";
+import { isStored, LineageLinks } from "../lineage/links.tsx";
 
 /** Who did what, in words. */
 export function Sentence({ event }: { event: AuditEvent }) {
@@ -117,6 +118,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
             canRead && agentId !== null ? (
               <a href={paths.data(id, agentId, { at: event.id })}>what the agent had right after it</a>
             ) : null,
+          Lineage: isStored(event) ? <LineageLinks event={event.id} /> : null,
           Details: <Details details={details} findings={isScreened && findings.length > 0} />,
           Hash: <Digest text={event.hash} label="hash" />,
           "Hash before":

@@ -14,6 +14,7 @@ import { Actor, Badge, ExactTime, shortId, Time } from "../../ui/inline.tsx";
 import { Close } from "../../ui/leave.ts";
 import { ACTIONS, Empty, Facts, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
 import { exactTime } from "../../ui/text/times.ts";
+import { LineageLinks } from "../lineage/links.tsx";
 import { ContentDiff, contentsOf, type Version } from "./contents.tsx";
 import { MetadataText } from "./entry.tsx";
 import { type Placed, Revert } from "./revert.tsx";
@@ -134,7 +135,7 @@ interface RowsProps extends Compared {
 function Rows({ items, from, to, onAgain }: RowsProps) {
   const { canWrite } = useAccess();
   return (
-    <Table head={["Version", "Written", "Ended", COMPARE, canWrite && ACTIONS]}>
+    <Table head={["Version", "Written", "Ended", "Lineage", COMPARE, canWrite && ACTIONS]}>
       {items.map((item, at) => (
         <tr key={item.version}>
           <th scope="row">
@@ -151,6 +152,9 @@ function Rows({ items, from, to, onAgain }: RowsProps) {
           </td>
           <td data-label="Ended">
             <End of={item} />
+          </td>
+          <td data-label="Lineage">
+            <LineageLinks event={item.version} />
           </td>
           <td data-label="Compare" class="nowrap">
             <Sides version={item.version} name={shortId(item.version)} {...{ from, to }} />
