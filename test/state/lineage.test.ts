@@ -1,8 +1,11 @@
 /** Lineage: the walk finds what a slow model finds, which is written from the sentences of docs/api.md. */
 import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { BLOCK } from "../../src/core/rows/lineage/blocks.ts";
+import { BLOCK, KeptBlocks } from "../../src/core/rows/lineage/blocks.ts";
 import { type Walk, walkLineage } from "../../src/core/rows/lineage/walk.ts";
+import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/log/pruning.ts";
+import { answered } from "../../src/core/writer/operation.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { jobOf } from "../../src/serve/threads/registry.ts";
@@ -13,6 +16,7 @@ import { OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const MINUTE = 60_000;
+const NOTHING_KEPT = new KeptBlocks(0);
 const ACTORS = ["usr_01h455vb4pex5vsknk084sn02q", "usr_01h455vb4pex5vsknk084sn03r"] as const;
 const AGENTS = ["one", "two"] as const;
 const KEYS = ["a", "b", "c"] as const;
@@ -60,7 +64,7 @@ function showed(read: Event, write: Event): boolean {
   return Math.abs(read.time - write.time) <= 10 * MINUTE;
 }
 
-type Wanted = Pick<Walk, "direction" | "depth"> & { agents?: readonly string[] | null };
+type Wanted = Pick<Walk, "direction" | "depth" | "kept"> & { agents?: readonly string[] | null };
 
 /** The depth of every write that is connected with some writes, and for each the steps by which it may be reached: `from` and `through`. */
 function modelOf(all: readonly Event[], from: readonly number[], { direction, depth, agents = null }: Wanted) {
@@ -191,11 +195,11 @@ test(
         const events = eventsOf(workspace);
         const writes = events.filter(({ stored }) => stored).map(({ seq }) => seq);
         for (const direction of ["causes", "effects"] as const) {
-          for (const depth of [1, 2, 5]) {
+          for (const [depth, kept] of [[1], [2, NOTHING_KEPT], [5]] as const) {
             for (const from of [writes.slice(0, 1), writes.slice(-1), writes.slice(2, 5)].filter(
               (list) => list.length > 0,
             )) {
-              await expectSame(workspace, events, from, { direction, depth });
+              await expectSame(workspace, events, from, { direction, depth, ...(kept && { kept }) });
               await expectSame(workspace, events, from, { direction, depth, agents: ["two"] });
             }
           }
@@ -206,3 +210,180 @@ test(
   },
   PROCESS_TEST_MS,
 );
+
+/** A workspace whose clock the test sets. */
+async function workspaceIn(directory: string) {
+  const time = { ms: Date.UTC(2026, 10, 30) };
+  return { time, workspace: await OpenWorkspace.make(directory, () => time.ms) };
+}
+
+const seqsOf = (items: readonly { seq: number }[]): number[] => items.map(({ seq }) => seq);
+
+test("five steps are followed, each from the one before, and pages are parts of the whole", async () => {
+  using directory = temporaryDirectory();
+  using workspace = (await workspaceIn(directory.path)).workspace;
+  const [reads, writes]: number[][] = [[], [await write(workspace, "one", "k0", { session: "s0" })]];
+  for (let step = 1; step <= 7; step++) {
+    const session = `s${step}`;
+    reads?.push(await read(workspace, "one", `k${step - 1}`, { session }));
+    await fill(workspace, 200);
+    writes?.push(await write(workspace, "one", `k${step}`, { session }));
+  }
+  const [start, end] = [writes?.[0] as number, writes?.[7] as number];
+  const effects = await walk(workspace, [start], { direction: "effects", depth: 5 });
+  expect(effects).toEqual(
+    [1, 2, 3, 4, 5].map((depth) => ({
+      ...{ seq: writes?.[depth], from: writes?.[depth - 1], through: reads?.[depth - 1], depth },
+    })) as never,
+  );
+  const causes = await walk(workspace, [end], { direction: "causes", depth: 3 });
+  expect(causes).toEqual(
+    [1, 2, 3].map((depth) => ({
+      ...{ seq: writes?.[7 - depth], from: writes?.[8 - depth], through: reads?.[7 - depth], depth },
+    })) as never,
+  );
+  for (const limit of [1, 2, 3, 5]) {
+    const paged: unknown[] = [];
+    for (let after: (typeof effects)[number] | undefined; ; after = effects[paged.length - 1]) {
+      const page = await walk(workspace, [start], { direction: "effects", depth: 5, limit, ...(after && { after }) });
+      if (page.length === 0) break;
+      expect(page.length).toBeLessThanOrEqual(limit);
+      paged.push(...page);
+    }
+    expect(paged).toEqual(effects);
+  }
+});
+
+test("ten minutes are enough, and a millisecond more is too much, whichever way the clock was set", async () => {
+  for (const [ms, counts] of [
+    [10 * MINUTE, true],
+    [10 * MINUTE + 1, false],
+    [-10 * MINUTE, true],
+    [-10 * MINUTE - 1, false],
+    [0, true],
+  ] as const) {
+    for (const beganMs of [0, 1, 10 * MINUTE - 1]) {
+      using directory = temporaryDirectory();
+      const { time, workspace } = await workspaceIn(directory.path);
+      using _ = workspace;
+      time.ms += beganMs;
+      const note = await write(workspace, "one", "a", { session: "own" });
+      await read(workspace, "one", "a");
+      time.ms += ms;
+      const late = await write(workspace, "one", "b");
+      const connected = counts ? [[late], [note]] : [[], []];
+      const effects = await walk(workspace, [note], { direction: "effects", depth: 1 });
+      const causes = await walk(workspace, [late], { direction: "causes", depth: 1 });
+      expect([seqsOf(effects), seqsOf(causes)]).toEqual(connected as number[][]);
+    }
+  }
+});
+
+test("what was erased is not followed any more, though the part of the log was kept in memory", async () => {
+  using directory = temporaryDirectory();
+  using workspace = (await workspaceIn(directory.path)).workspace;
+  const kept = new KeptBlocks(1_000_000);
+  const note = await write(workspace, "one", "note", { session: "s" });
+  await read(workspace, "one", "note", { session: "s" });
+  const summary = await write(workspace, "one", "summary", { session: "s" });
+  await fill(workspace, BLOCK);
+  const asked = { direction: "effects", depth: 1, kept } as const;
+  expect(seqsOf(await walk(workspace, [note], asked))).toEqual([summary]);
+  const { bytes } = kept;
+  expect(bytes).toBeGreaterThan(0);
+  await act(workspace, "data.erase", { agentId: "one", key: "other" });
+  expect(seqsOf(await walk(workspace, [note], asked))).toEqual([summary]);
+  await act(workspace, "data.erase", { agentId: "one", key: "summary" });
+  expect(await walk(workspace, [note], asked)).toEqual([]);
+  // The part is kept again, without what is gone.
+  expect(kept.bytes).toBeGreaterThan(0);
+  expect(kept.bytes).toBeLessThan(bytes);
+});
+
+test("what was pruned is not followed any more", async () => {
+  using directory = temporaryDirectory();
+  using workspace = (await workspaceIn(directory.path)).workspace;
+  const note = await write(workspace, "one", "note", { session: "s" });
+  await read(workspace, "one", "note", { session: "s" });
+  const summary = await write(workspace, "one", "summary", { session: "s" });
+  await fill(workspace, 2 * BLOCK);
+  expect(seqsOf(await walk(workspace, [summary], { direction: "causes", depth: 1 }))).toEqual([note]);
+  await prune(workspace, BLOCK);
+  expect(await walk(workspace, [summary], { direction: "causes", depth: 1 })).toEqual([]);
+});
+
+/** Drops the events before a position, as `governd prune` does once they are exported. */
+async function prune(workspace: OpenWorkspace, beforeSeq: number): Promise<void> {
+  const [reply] = await workspace.writer.perform([
+    {
+      operation: PRUNE,
+      principal: { ...workspace.principal, actor: "cli" },
+      async run(reader, context) {
+        const events = await countPrunable(reader, beforeSeq);
+        const kept = await keptBy(reader, beforeSeq, () => context.pause());
+        const stated = { before_seq: beforeSeq, before_time: context.timestamp, events, kept };
+        const details = { ...stated, export_digest: "0".repeat(64) };
+        return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
+      },
+    },
+  ]);
+  expect(reply?.result).toBe("ok");
+}
+
+test("a file that was set back is read again, and so is what another log has at the same positions", async () => {
+  using directory = temporaryDirectory();
+  const kept = new KeptBlocks(1_000_000);
+  const { workspace: first } = await workspaceIn(directory.path);
+  const note = await write(first, "one", "note", { session: "s" });
+  const { path } = first;
+  first[Symbol.dispose]();
+  const before = readFileSync(path);
+  const asked = { direction: "effects", depth: 1, kept } as const;
+  for (const [agentId, isRead] of [
+    ["one", true],
+    ["two", false],
+    ["two", true],
+  ] as const) {
+    writeFileSync(path, before);
+    using workspace = new OpenWorkspace(path);
+    if (isRead) await read(workspace, "one", "note", { session: "s" });
+    else await read(workspace, "one", "nothing", { session: "s" });
+    const later = await write(workspace, agentId, "later", { session: "s" });
+    await fill(workspace, BLOCK);
+    expect(seqsOf(await walk(workspace, [note], asked))).toEqual(isRead ? [later] : []);
+    expect(seqsOf(await walk(workspace, [note], asked))).toEqual(isRead ? [later] : []);
+  }
+});
+
+test("no more memory is used than is allowed, and what does not fit is read again", async () => {
+  using directory = temporaryDirectory();
+  const opened = [];
+  for (let at = 0; at < 3; at++) opened.push((await workspaceIn(directory.path)).workspace);
+  const asked = { direction: "effects", depth: 5 } as const;
+  const notes: number[] = [];
+  for (const workspace of opened) {
+    notes.push(await write(workspace, "one", "note"));
+    for (let part = 0; part < 3; part++) {
+      await read(workspace, "one", "note");
+      await write(workspace, "one", `part/${part}`);
+      await fill(workspace, BLOCK);
+    }
+  }
+  const whole = await walk(opened[0] as OpenWorkspace, notes.slice(0, 1), { ...asked, kept: NOTHING_KEPT });
+  expect(whole.length).toBe(3);
+  expect(NOTHING_KEPT.bytes).toBe(0);
+  const one = new KeptBlocks(1_000_000);
+  await walk(opened[0] as OpenWorkspace, notes.slice(0, 1), { ...asked, kept: one });
+  for (const mostBytes of [one.bytes - 1, one.bytes, 2 * one.bytes, 3 * one.bytes]) {
+    const kept = new KeptBlocks(mostBytes);
+    for (let round = 0; round < 2; round++) {
+      for (const [at, workspace] of opened.entries()) {
+        const found = await walk(workspace, [notes[at] as number], { ...asked, kept });
+        expect(found.map(({ depth }) => depth)).toEqual([1, 1, 1]);
+        expect(kept.bytes).toBeLessThanOrEqual(mostBytes);
+        expect(kept.bytes).toBeGreaterThan(0);
+      }
+    }
+  }
+  for (const workspace of opened) workspace[Symbol.dispose]();
+});

@@ -15,9 +15,6 @@ import { PRUNE } from "../log/pruning.ts";
 /** The positions of a block: block `n` has the events from `n * BLOCK` on. */
 export const BLOCK = 1_024;
 
-/** The most memory of the blocks that one thread keeps, of all its workspaces, bytes. */
-const MOST_BYTES = 64 * 1024 * 1024;
-
 /** Who acted, and in which session. */
 export interface Who {
   readonly actor: string;
@@ -145,7 +142,7 @@ class Distinct<T> {
 const [BLOCK_BYTES, EVENT_BYTES, POSITION_BYTES, VALUE_BYTES] = [900, 21, 4, 64];
 
 /** The blocks of one workspace. */
-interface Kept {
+interface OfWorkspace {
   blocks: Map<number, Block>;
   /** The newest event when erasures were last looked for, and its hash; -1 before that. */
   seq: number;
@@ -155,59 +152,78 @@ interface Kept {
   drops: number;
 }
 
-const newlyKept = (): Kept => ({ blocks: new Map(), seq: -1, hash: "", bytes: 0, drops: 0 });
+/** The blocks that are kept in memory, of several workspaces. */
+export class KeptBlocks {
+  /** By workspace, the longest unused first. */
+  readonly #workspaces = new Map<string, OfWorkspace>();
 
-/** What this thread keeps, by workspace, the longest unused first. */
-const workspaces = new Map<string, Kept>();
+  /** @param mostBytes the most memory of all blocks */
+  constructor(private readonly mostBytes: number) {}
 
-/** The memory of the blocks that this thread keeps, bytes. */
-const keptBytes = (): number => workspaces.values().reduce((sum, { bytes }) => sum + bytes, 0);
+  /** Their memory, bytes. */
+  get bytes(): number {
+    return this.#workspaces.values().reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Returns those of a workspace, which is now the last one to be dropped. */
+  of(workspaceId: string): OfWorkspace {
+    const own = this.#workspaces.get(workspaceId) ?? { blocks: new Map(), seq: -1, hash: "", bytes: 0, drops: 0 };
+    this.#workspaces.delete(workspaceId);
+    this.#workspaces.set(workspaceId, own);
+    return own;
+  }
+
+  /** Keeps a block if there is room, once other workspaces' are dropped. */
+  add(own: OfWorkspace, number: number, block: Block): void {
+    // Its own ones may have been dropped for another workspace's while it was read.
+    if (!this.#workspaces.values().some((one) => one === own)) return;
+    let all = this.bytes + block.bytes;
+    for (const [workspaceId, other] of this.#workspaces) {
+      if (all <= this.mostBytes) break;
+      if (other === own) continue;
+      all -= other.bytes;
+      this.#workspaces.delete(workspaceId);
+    }
+    if (all > this.mostBytes) return;
+    own.blocks.set(number, block);
+    own.bytes += block.bytes;
+  }
+}
+
+/** The most memory of the blocks that one thread keeps, bytes. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Those of this thread. */
+const OF_THREAD = new KeptBlocks(MOST_BYTES);
 
 /** The blocks of a log, as it is at one position. */
 export class LogBlocks {
   private constructor(
     private readonly reader: Reader,
-    private readonly kept: Kept,
+    private readonly kept: KeptBlocks,
+    private readonly own: OfWorkspace,
     /** The position of the newest event. */
     readonly head: number,
   ) {}
 
   /** Returns the blocks up to the newest event. @param pause called between steps */
-  static async of(reader: Reader, pause: () => Promise<void>): Promise<LogBlocks> {
-    const workspaceId = (await reader.value<string>("SELECT workspace_id FROM head")) as string;
-    const kept = workspaces.get(workspaceId) ?? newlyKept();
-    workspaces.delete(workspaceId);
-    workspaces.set(workspaceId, kept);
+  static async of(reader: Reader, pause: () => Promise<void>, kept = OF_THREAD): Promise<LogBlocks> {
+    const own = kept.of((await reader.value<string>("SELECT workspace_id FROM head")) as string);
     const head = await headOf(reader);
-    await dropChanged(reader, kept, head, pause);
-    return new LogBlocks(reader, kept, head);
+    await dropChanged(reader, own, head, pause);
+    return new LogBlocks(reader, kept, own, head);
   }
 
   async get(number: number): Promise<Block> {
-    const { blocks, drops } = this.kept;
+    const { blocks, drops } = this.own;
     const known = blocks.get(number);
     if (known !== undefined) return known;
     const block = await readBlock(this.reader, number, this.head);
     const isFull = (number + 1) * BLOCK <= this.head + 1;
     // Blocks may have been dropped since this one was read, which then may be of before the erasure.
-    if (isFull && drops === this.kept.drops && !blocks.has(number) && makeRoom(this.kept, block.bytes)) {
-      blocks.set(number, block);
-      this.kept.bytes += block.bytes;
-    }
+    if (isFull && drops === this.own.drops && !blocks.has(number)) this.kept.add(this.own, number, block);
     return block;
   }
-}
-
-/** Drops other workspaces' blocks, the longest unused first. Returns false when there is no room even so. */
-function makeRoom(own: Kept, bytes: number): boolean {
-  let all = keptBytes() + bytes;
-  for (const [workspaceId, kept] of workspaces) {
-    if (all <= MOST_BYTES) return true;
-    if (kept === own) continue;
-    all -= kept.bytes;
-    workspaces.delete(workspaceId);
-  }
-  return all <= MOST_BYTES;
 }
 
 /** The events among which erasures are looked for at once. */
@@ -215,14 +231,14 @@ const EVENTS_AT_ONCE = 50_000;
 const CHANGING = sqlTexts([...ERASING, PRUNE]);
 
 /** Drops the blocks whose events an erasure or a pruning has changed since they were read, and all of another log. */
-async function dropChanged(reader: Reader, kept: Kept, head: number, pause: () => Promise<void>): Promise<void> {
+async function dropChanged(reader: Reader, own: OfWorkspace, head: number, pause: () => Promise<void>): Promise<void> {
   const hashAt = async (seq: number) =>
     (await reader.value<string>("SELECT hex(hash) FROM events WHERE seq = ?", [seq])) ?? "";
   // A file that was set back has another event there, and so has a transaction that was rolled back.
-  if (kept.seq >= 0 && (await hashAt(kept.seq)) !== kept.hash) dropAll(kept);
+  if (own.seq >= 0 && (await hashAt(own.seq)) !== own.hash) dropAll(own);
   // Without blocks, there is nothing to look for, but one that is being read now is not kept.
-  if (kept.blocks.size === 0) kept.drops++;
-  const from = kept.blocks.size === 0 ? head : kept.seq;
+  if (own.blocks.size === 0) own.drops++;
+  const from = own.blocks.size === 0 ? head : own.seq;
   const hash = await hashAt(head);
   for (let after = from; after < head; after += EVENTS_AT_ONCE) {
     const rows = await reader.all<[string, string | null]>(
@@ -231,25 +247,26 @@ async function dropChanged(reader: Reader, kept: Kept, head: number, pause: () =
       [after, Math.min(after + EVENTS_AT_ONCE, head)],
     );
     for (const [operation, erased] of rows) {
-      if (operation === PRUNE || erased === null) dropAll(kept);
-      else for (const range of JSON.parse(erased) as SeqRange[]) drop(kept, range);
+      if (operation === PRUNE || erased === null) dropAll(own);
+      else for (const range of JSON.parse(erased) as SeqRange[]) drop(own, range);
     }
     await pause();
   }
-  if (head > kept.seq) Object.assign(kept, { seq: head, hash });
+  if (head > own.seq) Object.assign(own, { seq: head, hash });
 }
 
-function drop(kept: Kept, [from, to]: SeqRange): void {
-  kept.drops++;
-  for (let number = Math.floor(from / BLOCK); number <= Math.floor(to / BLOCK); number++) {
-    kept.bytes -= kept.blocks.get(number)?.bytes ?? 0;
-    kept.blocks.delete(number);
+function drop(own: OfWorkspace, [from, to]: SeqRange): void {
+  own.drops++;
+  for (const [number, { bytes }] of own.blocks) {
+    if (number * BLOCK > to || (number + 1) * BLOCK <= from) continue;
+    own.bytes -= bytes;
+    own.blocks.delete(number);
   }
 }
 
-function dropAll(kept: Kept): void {
-  kept.drops++;
-  kept.bytes = 0;
-  kept.blocks.clear();
-  kept.seq = -1;
+function dropAll(own: OfWorkspace): void {
+  own.drops++;
+  own.bytes = 0;
+  own.blocks.clear();
+  own.seq = -1;
 }

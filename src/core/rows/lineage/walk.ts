@@ -12,7 +12,7 @@
 import type { AgentLimit } from "../../../agent-id.ts";
 import type { LineageDirection } from "../../../operation-facts.ts";
 import type { Reader } from "../../../store/transaction.ts";
-import { BLOCK, type Block, LogBlocks, type Who } from "./blocks.ts";
+import { BLOCK, type Block, type KeptBlocks, LogBlocks, type Who } from "./blocks.ts";
 import { Depths, type LineageItem, type Reached } from "./depths.ts";
 import { Acts, nearer } from "./shown.ts";
 
@@ -32,6 +32,8 @@ export interface Walk {
   agents?: AgentLimit | undefined;
   /** Gives other work a turn. */
   pause(): Promise<void>;
+  /** Where what is read of the log is kept; by default, with the others of this thread. */
+  kept?: KeptBlocks;
 }
 
 /**
@@ -40,7 +42,7 @@ export interface Walk {
  * @param from the positions of stored writes
  */
 export async function walkLineage(reader: Reader, from: readonly number[], walk: Walk): Promise<LineageItem[]> {
-  const blocks = await LogBlocks.of(reader, walk.pause);
+  const blocks = await LogBlocks.of(reader, walk.pause, walk.kept);
   const pass = new Pass(walk, from, blocks.head);
   const numberOf = (seq: number) => Math.floor(seq / BLOCK);
   const begin = Math.min(...from);
