@@ -113,6 +113,19 @@ test("another person's look is another event, and so is what is not there", asyn
   expect(event).toMatchObject({ operation: "dashboard.view", result: "not_found", agentId: null });
 });
 
+test("the lineage of a write is a view, too, and other events have none", async () => {
+  const inWorkspace = { "x-workspace-id": owner.workspaceId };
+  const written = await owner.browser.post("/v1/data/write", { agent_id: "kin", key: "a", value: "v" }, inWorkspace);
+  const { audit_id: id } = written.json;
+  const [looked] = await look(owner, `/v1/lineage/${id}?direction=effects`);
+  const event = view.eventsAfter(-1).find((each) => each.id === looked);
+  expect(event).toMatchObject({ operation: "dashboard.view", result: "ok", agentId: null });
+  expect(event?.details).toMatchObject({ agent_id: "kin", operation: "lineage.read" });
+  const refused = await owner.browser.get(`/v1/lineage/${looked}?direction=effects`, inWorkspace);
+  expect(refused.status).toBe(409);
+  expect(view.eventsAfter(-1).at(-1)).toMatchObject({ operation: "lineage.read", result: "conflict" });
+});
+
 test("what a person does is recorded as what it is", async () => {
   const before = view.head;
   const inWorkspace = { "x-workspace-id": owner.workspaceId };

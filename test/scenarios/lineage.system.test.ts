@@ -209,6 +209,20 @@ describe("without a session", () => {
   });
 });
 
+test("an event that names no versions, since there were more than a thousand, is not followed", async () => {
+  const memory = of({ client: workspace.client, agent: freshAgent() }, "thousands");
+  const entries = Array.from({ length: 1_001 }, (_, at) => ({ key: `k/${String(at).padStart(4, "0")}`, value: "v" }));
+  await memory.client.writeAll(memory.agent, entries);
+  const { id } = (await memory.client.checkpoint(memory.agent)).json;
+  const headers = { "Governd-Session": "thousands" };
+  const look = (query: Record<string, string>) => memory.client.send({ path: `/v1/checkpoints/${id}`, query, headers });
+  expect((await look({})).status).toBe(200);
+  expect(await found(await memory.write("after all"), "causes")).toEqual([]);
+  expect((await look({ limit: "1000" })).status).toBe(200);
+  const causes = await lineage(await memory.write("after a page"), "causes", { limit: 1000 });
+  expect([causes.json.data.length, causes.json.has_more]).toEqual([1_000, false]);
+});
+
 test("pages come in the order of depth and position, each write once", async () => {
   const memory = of({ client: workspace.client, agent: freshAgent() }, "pages");
   const root = await memory.write("root");

@@ -59,14 +59,14 @@ describe.skipIf(!hasChromium)("the lineage of a write", () => {
     await soon(async () =>
       expect(await entries()).toEqual(["summaries/17", "tasks/refund", "plans/1", "plans/2", "plans/3"]),
     );
-    expect(await drawing().getByRole("link").count()).toBe(5);
-    expect(await drawing().locator("path").count()).toBe(5);
+    await soon(async () => expect(await drawing().getByRole("link").count()).toBe(5));
+    await soon(async () => expect(await drawing().locator("path").count()).toBe(5));
     await page.getByText("in the session import").waitFor();
     await page.getByText("It does not say what caused what").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("How far").selectOption("5");
     await soon(async () => expect((await entries()).at(-1)).toBe("orders/2026/11/30/refund-of-a-customer"));
-    expect(new URL(page.url()).searchParams.get("depth")).toBe("5");
+    await soon(async () => expect(new URL(page.url()).searchParams.get("depth")).toBe("5"));
     await rows()
       .first()
       .getByRole("link", { name: read.slice(-6) })
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("the lineage of a write", () => {
     await page.getByRole("heading", { name: "Audit event" }).waitFor();
     // A read has no lineage.
     await page.getByText("data.read").first().waitFor();
-    expect(await page.getByRole("link", { name: "What followed" }).count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("link", { name: "What followed" }).count()).toBe(0));
   });
 
   test("leads back, from an entry and from its history", async () => {

@@ -43,7 +43,7 @@ export interface Walk {
  */
 export async function walkLineage(reader: Reader, from: readonly number[], walk: Walk): Promise<LineageItem[]> {
   const blocks = await LogBlocks.of(reader, walk.pause, walk.kept);
-  const pass = new Pass(walk, from, blocks.head);
+  const pass = new Pass(walk, from);
   const numberOf = (seq: number) => Math.floor(seq / BLOCK);
   const begin = Math.min(...from);
   if (walk.direction === "effects") {
@@ -71,8 +71,6 @@ class Pass {
   constructor(
     private readonly walk: Walk,
     from: readonly number[],
-    /** The position of the newest event that is looked at. Blocks that are kept may have newer ones. */
-    private readonly end: number,
   ) {
     this.#agents = walk.agents == null ? null : new Set(walk.agents);
     for (const seq of from) this.reached.reach(seq, { depth: 0, from: seq, through: seq });
@@ -83,7 +81,7 @@ class Pass {
     for (let index = 0; index < block.count; index++) {
       const seq = block.seqs[index] as number;
       const who = block.people[block.who[index] as number] as Who;
-      if (seq > this.end || !isWithin[block.agent[index] as number]) continue;
+      if (!isWithin[block.agent[index] as number]) continue;
       if (block.isWrite[index] === 1) this.#effect(seq, who, block.times[index] as number);
       else this.#shown(block, index, who);
     }
@@ -94,7 +92,7 @@ class Pass {
     for (let index = block.count - 1; index >= 0; index--) {
       const seq = block.seqs[index] as number;
       const who = block.people[block.who[index] as number] as Who;
-      if (seq > this.end || !isWithin[block.agent[index] as number]) continue;
+      if (!isWithin[block.agent[index] as number]) continue;
       if (block.isWrite[index] === 1) this.#wanted(seq, who, block.times[index] as number);
       else this.#causes(block, index, who);
     }
