@@ -99,18 +99,18 @@ class Draft {
   /** Returns the block. @param last the position of the newest event, the greatest in it */
   block(last: number): Block {
     const positions = (list: readonly number[]): Positions =>
-      last < 2 ** 32 ? Uint32Array.from(list) : Float64Array.from(list);
+      last < 2 ** 32 ? new Uint32Array(list) : new Float64Array(list);
     const [people, agents] = [this.#people, this.#agents];
     return {
       count: this.#seqs.length,
       seqs: positions(this.#seqs),
-      times: Float64Array.from(this.#times),
-      isWrite: Uint8Array.from(this.#isWrite),
-      who: Uint16Array.from(this.#who),
-      agent: Uint16Array.from(this.#agent),
+      times: new Float64Array(this.#times),
+      isWrite: new Uint8Array(this.#isWrite),
+      who: new Uint16Array(this.#who),
+      agent: new Uint16Array(this.#agent),
       people: people.list,
       agents: agents.list,
-      ends: Uint32Array.from(this.#ends),
+      ends: new Uint32Array(this.#ends),
       returned: positions(this.#returned),
       bytes:
         BLOCK_BYTES +
