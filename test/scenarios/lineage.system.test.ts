@@ -355,3 +355,19 @@ test("a write whose key was erased is shown without it, and leads on by what oth
   expect(await found(summary, "causes")).toEqual([]);
   expect(await found(secret, "effects")).toEqual([]);
 });
+
+test("one version that was erased is shown without its key, and the others stay", async () => {
+  const memory = of({ client: workspace.client, agent: freshAgent() }, "versions");
+  const old = await memory.write("note", "the report is due on Friday");
+  await memory.search("when is the report due");
+  const present = await memory.write("note", "the report is due on Monday");
+  const summary = await memory.write("summary");
+  const { client, agent } = memory;
+  const query = { agent_id: agent, key: "note", version: old };
+  expect((await client.send({ method: "DELETE", path: "/v1/data/versions", query })).status).toBe(200);
+  expect((await lineage(summary, "causes")).json.data).toMatchObject([{ audit_id: old, key: null }]);
+  expect(await found(old, "effects")).toEqual([
+    [present, 1],
+    [summary, 1],
+  ]);
+});
