@@ -12,7 +12,7 @@ import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { CompareView } from "./pages/agent/compare.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
-import { HistoryView } from "./pages/agent/history.tsx";
+import { HistoryView } from "./pages/agent/history/history.tsx";
 import { LineagePage } from "./pages/lineage/lineage.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
 import { SinksPage } from "./pages/sinks/sinks.tsx";

@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("the history of an entry", () => {
     );
     await keys.first().click();
     await page.locator("article pre", { hasText: "the first text" }).waitFor();
-    expect(await page.getByRole("button", { name: "Overwrite …" }).count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("button", { name: "Overwrite …" }).count()).toBe(0));
     await page.getByRole("button", { name: "What differs from now" }).click();
     const differences = page.getByRole("region", { name: "Differences from now" });
     await soon(async () =>

@@ -9,7 +9,7 @@ import type { Reader } from "../../../store/transaction.ts";
 import { eventColumn, type NamedEvent, readNamedEvent } from "../events-named.ts";
 
 /** What is still known of such a write. */
-export interface ErasedWrite {
+interface ErasedWrite {
   key: string;
   /** When the entry would have ended by itself, ms; null for never. */
   expiresAtMs: number | null;

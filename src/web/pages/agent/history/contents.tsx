@@ -1,8 +1,8 @@
 /** The contents of versions of an entry, and how two of them differ. */
-import type { WorkspaceApi } from "../../api/client.ts";
-import type { EntryVersionItem, JsonObject } from "../../api/types.ts";
-import { Diff } from "../../ui/diff/diff.tsx";
-import { readableJson } from "../../ui/json-text.ts";
+import type { WorkspaceApi } from "../../../api/client.ts";
+import type { EntryVersionItem, JsonObject } from "../../../api/types.ts";
+import { Diff } from "../../../ui/diff/diff.tsx";
+import { readableJson } from "../../../ui/json-text.ts";
 
 /** What a version holds. */
 interface Content {

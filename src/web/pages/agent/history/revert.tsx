@@ -1,20 +1,20 @@
 /** Writing a version of an entry again. The dialog shows before what it changes, and why it was refused. */
 import { useState } from "preact/hooks";
-import { isCode, orNull } from "../../api/client.ts";
-import type { EntryVersionItem, FullEntry, WriteResult } from "../../api/types.ts";
-import { type Loaded, useLoad } from "../../state/load.ts";
-import { setQuery } from "../../state/router.ts";
-import { useAccess } from "../../state/session.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Diff } from "../../ui/diff/diff.tsx";
-import { Form } from "../../ui/field.tsx";
-import { Actor, Time } from "../../ui/inline.tsx";
-import { useClose } from "../../ui/leave.ts";
-import { say } from "../../ui/notices.tsx";
-import { Facts, Show } from "../../ui/parts.tsx";
-import { type Blocked, BlockedWrite } from "./blocked-write.tsx";
+import { isCode, orNull } from "../../../api/client.ts";
+import type { EntryVersionItem, FullEntry, WriteResult } from "../../../api/types.ts";
+import { type Loaded, useLoad } from "../../../state/load.ts";
+import { setQuery } from "../../../state/router.ts";
+import { useAccess } from "../../../state/session.ts";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { Diff } from "../../../ui/diff/diff.tsx";
+import { Form } from "../../../ui/field.tsx";
+import { Actor, Time } from "../../../ui/inline.tsx";
+import { useClose } from "../../../ui/leave.ts";
+import { say } from "../../../ui/notices.tsx";
+import { Facts, Show } from "../../../ui/parts.tsx";
+import { type Blocked, BlockedWrite } from "../blocked-write.tsx";
+import { MetadataText } from "../entry.tsx";
 import { ContentDiff, contentsOf, type Version } from "./contents.tsx";
-import { MetadataText } from "./entry.tsx";
 
 /** A version of an entry, and its place among them: 1 is the newest. */
 export interface Placed {

@@ -1,22 +1,22 @@
 /** The history of an entry: its versions, who wrote and what ended each, a comparison of two, and the way back to one. */
 import { useState } from "preact/hooks";
-import type { EventName } from "../../../operations.ts";
-import { isCode } from "../../api/client.ts";
-import type { EntryVersionItem, EntryVersionList } from "../../api/types.ts";
-import { type LoadedList, useList, useLoad, useReloadOnChange } from "../../state/load.ts";
-import { paths, place } from "../../state/router.ts";
-import { useAccess } from "../../state/session.ts";
-import { useTitle } from "../../state/title.ts";
-import { Button } from "../../ui/button.tsx";
-import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
-import { COMPARE, type Compared, Sides } from "../../ui/diff/sides.tsx";
-import { Actor, Badge, ExactTime, shortId, Time } from "../../ui/inline.tsx";
-import { Close } from "../../ui/leave.ts";
-import { ACTIONS, Empty, Facts, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
-import { exactTime } from "../../ui/text/times.ts";
-import { LineageLinks } from "../lineage/links.tsx";
+import type { EventName } from "../../../../operations.ts";
+import { isCode } from "../../../api/client.ts";
+import type { EntryVersionItem, EntryVersionList } from "../../../api/types.ts";
+import { type LoadedList, useList, useLoad, useReloadOnChange } from "../../../state/load.ts";
+import { paths, place } from "../../../state/router.ts";
+import { useAccess } from "../../../state/session.ts";
+import { useTitle } from "../../../state/title.ts";
+import { Button } from "../../../ui/button.tsx";
+import { CopyBlock, CopyButton } from "../../../ui/copy.tsx";
+import { COMPARE, type Compared, Sides } from "../../../ui/diff/sides.tsx";
+import { Actor, Badge, ExactTime, shortId, Time } from "../../../ui/inline.tsx";
+import { Close } from "../../../ui/leave.ts";
+import { ACTIONS, Empty, Facts, Section, Show, ShowItems, Table } from "../../../ui/parts.tsx";
+import { exactTime } from "../../../ui/text/times.ts";
+import { LineageLinks } from "../../lineage/links.tsx";
+import { MetadataText } from "../entry.tsx";
 import { ContentDiff, contentsOf, type Version } from "./contents.tsx";
-import { MetadataText } from "./entry.tsx";
 import { type Placed, Revert } from "./revert.tsx";
 
 /** Events reload the list at most this often. */
