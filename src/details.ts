@@ -99,6 +99,8 @@ export const POSITIONS = value("positions", (list) => {
   if (!Array.isArray(list) || list.length > MOST_POSITIONS) return false;
   return list.every((one, at) => COUNT.fits(one) && (at === 0 || (one as number) > (list[at - 1] as number)));
 });
+/** Positions of at least one write. */
+export const WRITES = value("writes", (list) => POSITIONS.fits(list) && (list as JsonValue[]).length > 0);
 export const TRUE = value("true", (flag) => flag === true);
 export const FALSE = value("false", (flag) => flag === false);
 export const NULL = value("null", (nothing) => nothing === null);

@@ -208,6 +208,8 @@ export type EffectKind =
   | "add_checkpoint"
   | "remove_checkpoint"
   | "restore"
+  | "set_aside"
+  | "release"
   | "suspend"
   | "resume"
   | "prune"

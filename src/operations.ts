@@ -37,6 +37,7 @@ import {
   TIME,
   TRUE,
   version,
+  WRITES,
 } from "./details.ts";
 import type { JsonObject } from "./json.ts";
 import {
@@ -298,6 +299,29 @@ const SUSPENSION = {
   },
 } as const;
 
+/** What an event of a quarantine states: why, and which versions, each by the position of its write. */
+const PLACED = { reason: TEXT, versions: WRITES, ...FOUND } as const;
+/** Why there is nothing to set aside. */
+const UNPLACEABLE = ["entry_not_found", "version_not_found", "audit_event_not_found", "version_gone"] as const;
+
+/** Which versions are set aside: the present one of a key, one of a key, or the one that an event wrote. */
+type QuarantineWish = { agentId: string } & ({ key: string; version: string | null } | { eventId: string });
+
+/** Operations that set versions aside, or release them. */
+const PLACEMENT = {
+  kind: "plain",
+  look: "always",
+  scopes: ["full"],
+  suspendable: false,
+  activity: false,
+  grows: "nothing",
+  erasedBy: [],
+  ocsf: "datastore.update",
+  group: "data",
+  needs: "nothing",
+  actors: CLIENTS,
+} as const;
+
 /** Events that the daemon or a command records. */
 const UPKEEP = { kind: "upkeep", erasedBy: [] } as const;
 
@@ -460,7 +484,7 @@ export const OPERATIONS = {
     needs: "checkpoint",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...CHECKPOINT, ...RETURNED }),
+      ok: inAgent({ ...CHECKPOINT, ...RECALLED }),
       not_found: NO_CHECKPOINT,
       denied: [inAgent({ ...CHECKPOINT, ...SUSPENDED }), inAgent({ ...CHECKPOINT, ...OVER_QUOTA }), inOwn(OVER_QUOTA)],
     },
@@ -549,7 +573,10 @@ export const OPERATIONS = {
       }),
       not_found: aboutAgent({ ...KEY, code: oneOf("version_not_found", "version_gone") }),
       blocked: inAgent({ key: optional(TEXT), ...REFUSED, limit: optional(TEXT), retry_after_seconds: optional(SOME) }),
-      conflict: aboutAgent({ ...KEY, ...VERSION_CONFLICT, ...UNDONE }),
+      conflict: [
+        aboutAgent({ ...KEY, ...VERSION_CONFLICT, ...UNDONE }),
+        inAgent({ ...KEY, ...code("version_quarantined") }),
+      ],
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
   },
@@ -564,7 +591,7 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
+      ok: inAgent({ ...KEY, ...RECALLED, ...AS_OF }),
       not_found: aboutAgent({ ...KEY, ...UNDONE, ...NOT_AT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
@@ -580,7 +607,7 @@ export const OPERATIONS = {
     needs: "entry",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ ...KEY, ...RETURNED, ...AS_OF }),
+      ok: inAgent({ ...KEY, ...RECALLED, ...AS_OF }),
       not_found: aboutAgent({ ...KEY, ...NOT_AT }),
       denied: [inAgent(SUSPENDED), aboutAgent(OVER_QUOTA)],
     },
@@ -757,6 +784,49 @@ export const OPERATIONS = {
       conflict: aboutAgent({ code: oneOf("version_conflict", "version_present") }),
       denied: inAgent(SUSPENDED),
     },
+  },
+  "quarantine.preview": {
+    ...DATA_READ,
+    scopes: ["full"],
+    suspendable: false,
+    activity: false,
+    look: "always",
+    input: takes<QuarantineWish>(),
+    erasedBy: [],
+    ocsf: "datastore.query",
+    did: "looked at what would be set aside",
+    tried: "look at what would be set aside",
+    needs: "nothing",
+    actors: CLIENTS,
+    details: {
+      ok: inAgent({ count: SOME }),
+      not_found: aboutAgent({ code: oneOf(...UNPLACEABLE) }),
+      conflict: inAgent({ code: oneOf("already_quarantined", "not_a_write") }),
+      denied: aboutAgent(OVER_QUOTA),
+    },
+  },
+  "quarantine.set": {
+    ...PLACEMENT,
+    input: takes<QuarantineWish & { reason: string; digest: string }>(),
+    overQuota: "accepted",
+    effect: "set_aside",
+    did: "set aside",
+    tried: "set aside",
+    details: {
+      ok: inAgent({ ...PLACED, include_effects: optional(SOME) }),
+      blocked: inAgent(REFUSED),
+      not_found: aboutAgent({ code: oneOf(...UNPLACEABLE) }),
+      conflict: inAgent({ code: oneOf("already_quarantined", "not_a_write", "preview_changed") }),
+    },
+  },
+  "quarantine.release": {
+    ...PLACEMENT,
+    input: takes<{ agentId: string | null; reason: string } & ({ version: string } | { quarantine: string })>(),
+    overQuota: "reserve",
+    effect: "release",
+    did: "released from quarantine",
+    tried: "release from quarantine",
+    details: { ok: inAgent(PLACED), blocked: inAgent(REFUSED), not_found: [aboutAgent({}), inOwn({})] },
   },
   "data.batch": { kind: "composite", parts: ["data.write", "data.read", "data.delete"], effect: "none" },
   "data.expire": {

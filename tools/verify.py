@@ -67,7 +67,7 @@ checkpoint.create | kuls | blocked | a | {findings: findings, excepted?: {*: som
 checkpoint.create | kuls | denied | a | {code: "agent_suspended"}
 checkpoint.create | kuls | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 checkpoint.list data.write data.read data.read_full data.versions data.list data.query data.search data.delete data.delete_prefix | kul | denied | a | {code: "agent_suspended"}
-checkpoint.read | kul | ok | a | {checkpoint_id: cp_, returned?: positions, returned_count?: some, returned_root?: hash}
+checkpoint.read | kul | ok | a | {checkpoint_id: cp_, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | not_found | o | {checkpoint_id~: text}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "agent_suspended"}
 checkpoint.read checkpoint.compare checkpoint.restore | kul | denied | a | {checkpoint_id: cp_, code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
@@ -83,8 +83,9 @@ data.write | kul | allowed | a | {key: text, value_digest: hash, expires_at?: ti
 data.write | kul | not_found | n | {key~: text, code: "version_not_found" or "version_gone"}
 data.write | kul | blocked | a | {key?: text, findings: findings, excepted?: {*: some}, limit?: text, retry_after_seconds?: some}
 data.write data.delete | kul | conflict | n | {key~: text, code: "version_conflict", undone?: true}
+data.write | kul | conflict | a | {key~: text, code: "version_quarantined"}
 data.delete | kul | not_found | n | {key~: text, undone?: true}
-data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash, as_of?: moment}
+data.read data.read_full | kul | ok | a | {key~: text, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count, as_of?: moment}
 data.read | kul | not_found | n | {key~: text, undone?: true, as_of?: moment, code?: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
 data.read_full | kul | not_found | n | {key~: text, as_of?: moment, code?: "audit_event_not_found" or "checkpoint_not_found" or "moment_gone"}
 data.versions | kul | ok | a | {key~: text, count: count, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
@@ -102,6 +103,16 @@ data.erase | kulc | denied | a | {code: "agent_suspended"}
 data.erase | kulc | ok | n | {entries: count, versions: count, events: count, erased: [[count]], version?: erased}
 data.erase | kulc | conflict | n | {code: "version_conflict" or "version_present"}
 data.expire | s | ok | a | {count: some, through: count}
+quarantine.preview quarantine.set | kul | not_found | n | {code: "entry_not_found" or "version_not_found" or "audit_event_not_found" or "version_gone"}
+quarantine.preview | kul | ok | a | {count: some}
+quarantine.preview | kul | conflict | a | {code: "already_quarantined" or "not_a_write"}
+quarantine.preview | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
+quarantine.set | kul | ok | a | {reason: text, versions: writes, findings?: findings, excepted?: {*: some}, include_effects?: some}
+quarantine.set | kul | conflict | a | {code: "already_quarantined" or "not_a_write" or "preview_changed"}
+quarantine.set quarantine.release | kul | blocked | a | {findings: findings, excepted?: {*: some}}
+quarantine.release | kul | ok | a | {reason: text, versions: writes, findings?: findings, excepted?: {*: some}}
+quarantine.release | kul | not_found | n | {}
+quarantine.release | kul | not_found | o | {}
 policies.read | kul | ok | o | {version: p1 or null}
 policies.update | kul | ok | w | {version: p1, config_digest: hash}
 policies.update | kul | conflict | w | {code: "version_conflict"}
@@ -414,6 +425,7 @@ def simple(name):
         "null": lambda value: value is None,
         "object": lambda value: isinstance(value, dict),
         "positions": are_positions,
+        "writes": lambda value: are_positions(value) and bool(value),
     }[name]
 
 
@@ -502,10 +514,10 @@ def fits_together(said, seq):
     listed, count, root, read = (said.get(name) for name in ("returned", "returned_count", "returned_root", "read_seq"))
     good = (count is None) == (root is None) and (listed is None or count is None) and (count is None or count > 1_000)
     good = good and (not listed or listed[-1] < seq)
+    at = said["as_of"]["seq"] if "as_of" in said else 0
     if "as_of" in said:
-        at = said["as_of"]["seq"]
-        return good and read is None and at < seq and (not listed or listed[-1] <= at)
-    return good and (read is None or (bool(listed) or count is not None) and read < seq - 1)
+        good = good and at < seq and (not listed or listed[-1] <= at)
+    return good and (read is None or (bool(listed or count) and at <= read < seq - 1))
 
 
 def is_of_present(said):
@@ -2288,7 +2300,7 @@ def all_hold(db):
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
 # file gives its schema, and for derived data, which is there only where it is needed.
-SCHEMAS = {12: "1918cf21f647d7ebbfff18bb940dacf1604970369e674eeeaf244177841e39cc"}
+SCHEMAS = {13: "9e304a4cd63bd36e20ac0f31a29bddb44c6512766fdfefbcde3db01a226d026c"}
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
@@ -2578,7 +2590,7 @@ class Kept:
 
 # What an operation does to stored rows.
 EFFECTS = {"data.write": "put", "data.delete": "end", "data.delete_prefix": "end_prefix", "data.expire": "expire",
-           "data.erase": "erase", "config.update": "config", "config.rollback": "config",
+           "data.erase": "erase", "quarantine.set": "set_aside", "quarantine.release": "release", "config.update": "config", "config.rollback": "config",
            "policies.update": "config",
            "checkpoint.create": "checkpoint", "checkpoint.delete": "remove", "checkpoint.restore": "restore"}
 # Operations that need a present entry under the key, or the prefix, that they name; with not_found there is none.
@@ -2594,6 +2606,7 @@ class Effect:
         self.recall = None  # what a read lists as returned: its details
         self.is_erased = False  # whether it is a write whose version was erased alone, so that only its key is known
         self.version, self.timestamp = event["config_version"], event["timestamp"]
+        self.sees = not event["actor"].startswith(("key_", "wid_"))  # programs do not see what is set aside
 
     @functools.cached_property
     def time(self):
@@ -2649,6 +2662,8 @@ def states(kind, said):
         return count("count", "through")
     if kind == "erase":
         return count("entries", "versions", "events")
+    if kind in ("set_aside", "release"):
+        return isinstance(said.get("versions"), list) and bool(said["versions"]) and all(map(is_count, said["versions"]))
     if kind == "config":
         return text("version", "config_digest") and isinstance(said.get("rolled_back_from"), (str, type(None)))
     if kind == "checkpoint":
@@ -2668,6 +2683,37 @@ def is_moment(value):
     return False
 
 
+class Asides:
+    """What is set aside, at every position of the log, of all agents."""
+
+    def __init__(self, history, pruned):
+        self.spans = {}  # by the position of the write: the events that set it aside, and those that released it
+        for effect in history.values():
+            if effect.kind not in ("set_aside", "release") or effect.said is None:
+                continue
+            possible, ends, seq = True, effect.kind == "release", effect.seq
+            for written in effect.said["versions"]:
+                spans = self.spans.setdefault(written, [])
+                aside, write = bool(spans) and spans[-1][1] is None, history.get(written)
+                stored = write.kind == "put" if write else written < pruned
+                possible = possible and written < seq and aside == ends and (stored or ends)
+                if ends and aside:
+                    spans[-1][1] = seq
+                elif not ends and not aside:
+                    spans.append([seq, None])
+            words = "releases what is not set aside" if ends else "sets aside what is no stored version, or is set aside already"
+            require(possible, "operation_impossible", f"seq {seq}: the operation {words}", seq)
+
+    def has(self, written, seq):
+        """Whether a version was set aside right before an event."""
+        return any(begin < seq and (end is None or seq <= end) for begin, end in self.spans.get(written, ()))
+
+    def by(self, written):
+        """The event that has set a version aside in the end."""
+        spans = self.spans.get(written)
+        return spans[-1][0] if spans and spans[-1][1] is None else None
+
+
 class Agent:
     """What the file stores of an agent, and what the log says of it beyond single keys."""
 
@@ -2675,6 +2721,7 @@ class Agent:
         self.name, self.configs, self.checkpoints, self.entries = name, [], [], []
         self.floor = floor  # of the workspace's policies: the events that made them, in order, each with its days or None
         self.history = {}  # days of history by config version
+        self.asides = None  # what is set aside, of all agents
         self.begins = 0  # of the versions that ended before this event, only those that checkpoints see are stored
         self.begun = 0  # the same, as far as the log is read
         self.versions = 0  # versions that there are at most, as far as the log is read
@@ -2718,6 +2765,10 @@ class Agent:
     def fresh(self, effect, time, expires):
         """Whether an entry was not gone at an event: by its retention, or by itself."""
         return time >= self.cutoff_at(effect) and (expires is None or expires > effect.time)
+
+    def exists(self, effect, written, time, expires):
+        """Whether an entry existed for the actor of an event: not gone, and not set aside, which people see."""
+        return self.fresh(effect, time, expires) and (effect.sees or not self.asides.has(written, effect.seq))
 
     def may_be_removed(self, time, expires):
         """Whether a sweep may have removed an entry."""
@@ -2781,13 +2832,13 @@ class Agent:
             require(good, "operation_impossible", f"seq {effect.seq}: its position is not between that of the sweep before and its own", effect.seq)
         if self.open:
             return
-        possible, sought, fresh = True, effect.sought, lambda one: self.fresh(effect, *one[3:])
+        possible, sought, exists = True, effect.sought, lambda one: self.exists(effect, one[0], *one[3:])
         if sought and "key" in sought:
             one = present.get(sought["key"])
-            there = one is not None and fresh(one)
+            there = one is not None and exists(one)
             possible = there if effect.found else not there or self.may_be_swept(*one[3:])
         elif sought and "prefix" in sought:
-            under = [one for key, one in present.items() if key.startswith(sought["prefix"]) and fresh(one)]
+            under = [one for key, one in present.items() if key.startswith(sought["prefix"]) and exists(one)]
             sure = sum(not self.may_be_swept(*one[3:]) for one in under)
             possible = sure <= sought.get("count", 0) <= len(under) + self.blank_writes
         elif effect.kind == "expire" and effect.said is not None:
@@ -2827,7 +2878,7 @@ def check_rows(db, log, history, findings):
     return agents, tables
 
 
-TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value", "salt"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
+TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value", "salt"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at", "quarantined"}
 
 
 def is_typed(name, value, table=None):
@@ -2846,7 +2897,7 @@ def integer_of(value):
 TABLES = {
     "configs": "agent version config salt created_seq rolled_back_from",
     "checkpoints": "agent id as_of_seq event_seq config_version entry_count label metadata",
-    "entries": "agent key value metadata salt written_seq created_seq live_from live_to created_at updated_at expires_at",
+    "entries": "agent key value metadata salt written_seq created_seq live_from live_to created_at updated_at expires_at quarantined",
 }
 
 
@@ -3260,6 +3311,12 @@ def check_wholes(db, log, history, agents, tables):
     for agent in by_name.values():
         agent.positions = [row["as_of_seq"] for row in agent.checkpoints]
     count_configs(history, by_name)
+    asides = Asides(history, log.pruned)
+    for agent in by_name.values():
+        agent.asides = asides
+        for row in agent.entries:
+            good = row["quarantined"] == asides.by(row["written_seq"])
+            require(good, "content_mismatch", "a stored entry is marked as set aside, or is not, other than the events say", row["written_seq"])
     # Only now, since what was expired follows from the retention of each version.
     left, newest = replay(log, history, by_name)
     for agent in agents.values():
@@ -3335,6 +3392,8 @@ def require_there(effect, agent, lives, start):
     other = [] if len(checkpoints) == 2 or said["operation"] == "checkpoint.read" else [read_position(said, effect.seq - 1)]
     moments = [at for at in [*checkpoints, *other] if at is not None]
     for written in said["returned"]:
+        aside = known and not effect.sees and agent.asides.has(written, said.get("read_seq", effect.seq - 1) + 1)
+        require(not aside, "operation_impossible", f"seq {effect.seq}: the operation states that it returned a version that was set aside then", effect.seq)
         kept = lambda at, end: end is None or at < end or (said["operation"] == "data.versions" and end >= agent.begun)
         there = any(begin <= at and kept(at, end) for begin, end in lives.get(written, ()) for at in moments)
         unknown = agent.open if written in lives else written <= start or (known and written in agent.blanks)
@@ -3380,7 +3439,7 @@ def replay(log, history, agents):
         # What was there before a pruning is known only as far as it was kept.
         if effect.recall and read_position(effect.recall, start + 1) > start:
             require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
-        if not (effect.kind or effect.sought):
+        if not (effect.kind or effect.sought) or effect.kind in ("set_aside", "release"):
             continue
         agent = agents[effect.agent]
         living = lives.setdefault(effect.agent, {})
@@ -3404,9 +3463,9 @@ def replay(log, history, agents):
             agent.ending |= expires is not None
             agent.versions += 1
             if key in present:
-                # An entry that is gone no longer exists: the next write of its key creates a new one.
+                # An entry that does not exist for who writes: the next write of its key creates a new one.
                 fresh = agent.fresh(effect, *present[key][3:])
-                if fresh:
+                if agent.exists(effect, present[key][0], *present[key][3:]):
                     created = present[key][2]
                 end(key, fresh and agent.keeps(effect), not fresh)
             present[key] = (seq, seq, created, effect.time, expires)
@@ -3421,7 +3480,7 @@ def replay(log, history, agents):
             for key, versions in past.items():  # no restore brings it back
                 past[key] = [one for one in versions if one[0] != said["version"]["seq"]]
         elif effect.kind == "end_prefix" and said is not None:
-            for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
+            for key in [key for key in present if key.startswith(said["prefix"]) and agent.exists(effect, present[key][0], *present[key][3:])]:
                 end(key, agent.keeps(effect))
         else:
             agent.blank_writes += effect.kind == "put"
@@ -3491,8 +3550,8 @@ def restore(agent, present, past, end, position, effect, living):
         now = present.get(key)
         if now is not None and now[1] <= position:
             continue
-        wanted = next((one for one in past.get(key, []) if one[1] <= position < one[4] and agent.fresh(effect, one[3], one[5])), None)
-        if now is not None and wanted is not None and agent.fresh(effect, *now[3:]) and wanted[0] == now[0]:
+        wanted = next((one for one in past.get(key, []) if one[1] <= position < one[4] and agent.exists(effect, one[0], one[3], one[5])), None)
+        if now is not None and wanted is not None and agent.exists(effect, now[0], *now[3:]) and wanted[0] == now[0]:
             continue
         if now is not None:
             end(key, True)

@@ -43,6 +43,8 @@ CREATE INDEX events_of_suspension ON events (agent_id, agent_seq)
   WHERE operation IN ('agent.suspend', 'agent.resume');
 -- An agent's newest event of these states where its history begins.
 CREATE INDEX events_of_expiry ON events (agent_id, agent_seq) WHERE operation IN ('data.expire');
+-- Events of these state what is set aside.
+CREATE INDEX events_of_quarantine ON events (seq) WHERE operation IN ('quarantine.set', 'quarantine.release');
 -- Refused operations by time: few, whatever else the log holds.
 CREATE INDEX events_refused ON events (time, agent_id, result)
   WHERE result IN ('blocked', 'denied');
@@ -105,12 +107,15 @@ CREATE TABLE entries (
   live_to      INTEGER,              -- the write, delete or restore that ended it
   created_at   INTEGER NOT NULL,     -- time of created_seq
   updated_at   INTEGER NOT NULL,     -- time of written_seq: what retention counts from
-  expires_at   INTEGER               -- when it ends by itself, as the event written_seq states it; NULL: never
+  expires_at   INTEGER,              -- when it ends by itself, as the event written_seq states it; NULL: never
+  quarantined  INTEGER               -- the event that set it aside: no program sees it; NULL: it is not
 ) STRICT;
 CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
 CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;
 -- It holds only the few entries with such a time, so writes of the others do not pay for it.
 CREATE INDEX entries_by_expiry ON entries (agent, expires_at) WHERE expires_at IS NOT NULL;
+-- The same of what is set aside.
+CREATE INDEX entries_set_aside ON entries (agent, quarantined) WHERE quarantined IS NOT NULL;
 
 -- A checkpoint is a position in the log: making one copies nothing.
 CREATE TABLE checkpoints (

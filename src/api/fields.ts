@@ -123,6 +123,11 @@ export const Label = component(
   plainText("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration"),
 );
 
+export const Reason = component(
+  "Reason",
+  plainText("Reason", 1, MAX_LABEL_LENGTH, "Why, for people", "It came from a page that was tampered with."),
+);
+
 export const Metadata = component(
   "Metadata",
   field<JsonObject>(

@@ -63,6 +63,9 @@ export interface EffectFacts {
     restored: number;
     removed: number;
   };
+  /** Versions are set aside, each named by the position of its write, ascending: no program sees them. */
+  set_aside: { versions: readonly number[] };
+  release: { versions: readonly number[] };
   suspend: { reason: string | null };
   resume: { reason: string | null };
   /** Events before a position lose their bodies, except those that something else depends on. */
@@ -134,6 +137,8 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
       : null,
   remove_checkpoint: ({ checkpoint_id: id }) => (isText(id) ? { id } : null),
   restore: restoreFacts,
+  set_aside: ({ versions }) => (isCounts(versions) ? { versions } : null),
+  release: ({ versions }) => (isCounts(versions) ? { versions } : null),
   suspend: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
@@ -176,6 +181,7 @@ function configFacts(version: Member, digest: Member, rolledBackFrom: Member = n
 
 const isText = (value: Member): value is string => typeof value === "string";
 const isTextOrNull = (value: Member): value is string | null => value === null || isText(value);
+const isCounts = (value: Member): value is number[] => Array.isArray(value) && value.length > 0 && value.every(isCount);
 const isCount = (value: Member): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Returns what an erasure states, with the version that it is about; null when the two do not fit. */

@@ -33,6 +33,9 @@ export const GENESIS = "workspace.create" satisfies EventName;
 /** The `actor` of what the daemon does by itself. */
 export const SYSTEM = "system";
 
+/** Whether an actor sees what is set aside: people, the command line and the daemon; not keys and workloads, which are programs. */
+export const seesSetAside = (actor: string): boolean => !/^(?:key|wid)_/.test(actor);
+
 /** The hashed part of an event. {@link MEMBERS} has the form of each member, and their canonical order. */
 export interface AuditEventBody {
   actor: string;

@@ -60,8 +60,11 @@ export function isRecallPossible(details: JsonObject, seq: number): boolean {
   if (typeof count === "number" && count <= MOST_POSITIONS) return false;
   const last = Array.isArray(returned) ? (returned.at(-1) as number | undefined) : undefined;
   if (last !== undefined && last >= seq) return false;
-  if (asOf !== null) return readSeq === undefined && asOf < seq && (last === undefined || last <= asOf);
-  return readSeq === undefined || ((last !== undefined || count !== undefined) && (readSeq as number) < seq - 1);
+  if (asOf !== null && (asOf >= seq || (last !== undefined && last > asOf))) return false;
+  if (readSeq === undefined) return true;
+  return (
+    (last !== undefined || count !== undefined) && (readSeq as number) < seq - 1 && (asOf ?? 0) <= (readSeq as number)
+  );
 }
 
 /** Whether a read was of the state before its event, and not of an earlier moment, or of one that is not there. */
@@ -86,6 +89,8 @@ export interface ListedRecall {
   readSeq: number | null;
   /** The key of all of them; null when the event does not say. */
   key: string | null;
+  /** The position of the newest event of the state in which it was found out what exists for the reader. */
+  seenAt: number;
   /** Whether also versions were read that had ended before, and were kept. */
   ofHistory: boolean;
 }
@@ -102,13 +107,15 @@ export function listedRecall(
   const checkpoints = [from, to].filter((one) => typeof one === "string");
   const operation = event.operation === VIEW ? details.operation : event.operation;
   const ofCheckpoints = checkpoints.length === 2 || operation === READ_CHECKPOINT;
-  const other = momentIn(details) ?? (typeof readSeq === "number" ? readSeq : event.seq - 1);
+  const seenAt = typeof readSeq === "number" ? readSeq : event.seq - 1;
+  const other = momentIn(details) ?? seenAt;
   return {
     agentId,
     positions: returned as number[],
     checkpoints,
     readSeq: ofCheckpoints ? null : other,
     key: typeof details.key === "string" ? details.key : null,
+    seenAt,
     ofHistory: operation === READ_HISTORY,
   };
 }

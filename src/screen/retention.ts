@@ -34,23 +34,39 @@ export interface WithRetention {
 export const retentionCutoff = ({ [RETENTION]: days }: WithRetention, nowMs: number): number =>
   days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
 
-/**
- * Which entries still exist at a time: those written at `cutoffMs` or later that do not expire at `nowMs` or earlier.
- */
-export interface Freshness {
-  cutoffMs: number;
+/** Who looks at entries, and when. */
+export interface Viewer {
   nowMs: number;
+  /** Whether what is set aside (a quarantine) is there: for people and the daemon itself, and never for a program. */
+  seesSetAside: boolean;
 }
 
-/** Returns which entries still exist at a time under some policies. */
-export const freshAt = (policies: WithRetention, nowMs: number): Freshness => ({
+/**
+ * Which entries exist for a viewer: those written at `cutoffMs` or later that do not expire at `nowMs` or earlier, and
+ * are not set aside, unless the viewer sees those.
+ */
+export interface Freshness extends Viewer {
+  cutoffMs: number;
+}
+
+/** Returns which entries exist for a viewer under some policies. */
+export const freshAt = (policies: WithRetention, { nowMs, seesSetAside }: Viewer): Freshness => ({
   cutoffMs: retentionCutoff(policies, nowMs),
   nowMs,
+  seesSetAside,
 });
 
-/** Reports whether an entry still exists. `expiresAt`: the entry's own expiry time, ms; null for never. */
-export const isFresh = (updatedAt: number, expiresAt: number | null, { cutoffMs, nowMs }: Freshness): boolean =>
-  updatedAt >= cutoffMs && (expiresAt === null || expiresAt > nowMs);
+/** An entry, as far as its existence depends on it. */
+interface Existing {
+  updatedAt: number;
+  /** The entry's own expiry time, ms; null for never. */
+  expiresAt: number | null;
+  isSetAside: boolean;
+}
+
+/** Reports whether an entry exists for a viewer. */
+export const isFresh = ({ updatedAt, expiresAt, isSetAside }: Existing, fresh: Freshness): boolean =>
+  updatedAt >= fresh.cutoffMs && (expiresAt === null || expiresAt > fresh.nowMs) && (!isSetAside || fresh.seesSetAside);
 
 /** Returns when an entry expires, by its retention or its own expiry time, ms; null for never. */
 export function endOf(

@@ -14,7 +14,7 @@ import { transact } from "./transaction.ts";
 export type Migration = string | ((connection: Connection) => void);
 
 /** The schema version of 0.1.0, which `migrations[0]` makes. Builds before 0.1.0 used the numbers below it. */
-export const FIRST_SCHEMA = 12;
+export const FIRST_SCHEMA = 13;
 
 /** Returns the schema version to which these migrations lead. */
 export const newestSchema = (migrations: readonly Migration[]): number => FIRST_SCHEMA - 1 + migrations.length;

@@ -39,7 +39,7 @@ export class KeyEvents {
   readonly #numbers: Float64Array<ArrayBuffer>;
   readonly #keys: string[] = [];
   readonly #digests: string[] = [];
-  readonly #kinds: Pick<KeyEvent, "act" | "agent_id" | "config_version">[] = [];
+  readonly #kinds: Pick<KeyEvent, "act" | "agent_id" | "config_version" | "sees">[] = [];
   /** The numbers of the kinds of each agent. */
   readonly #kindsOf = new Map<string | null, number[]>();
 
@@ -52,14 +52,14 @@ export class KeyEvents {
     return this.#keys.length;
   }
 
-  add({ act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs, returned }: KeyEvent): void {
+  add({ act, agent_id, config_version, sees, seq, timeMs, key, digest, expiresAtMs, returned }: KeyEvent): void {
     const own = this.#kindsOf.getOrInsertComputed(agent_id, () => []);
     let kind = own.findLast((number) => {
       const known = this.#kinds[number];
-      return known?.act === act && known.config_version === config_version;
+      return known?.act === act && known.config_version === config_version && known.sees === sees;
     });
     if (kind === undefined) {
-      kind = this.#kinds.push({ act, agent_id, config_version }) - 1;
+      kind = this.#kinds.push({ act, agent_id, config_version, sees }) - 1;
       own.push(kind);
     }
     this.#numbers.set([seq, timeMs, expiresAtMs ?? -1, kind, returned ?? -1], NUMBERS * this.count);
@@ -76,14 +76,14 @@ export class KeyEvents {
     for (let index = from; index < to; index++) {
       const at = NUMBERS * index;
       const [seq, timeMs, expiresMs] = [numbers[at] as number, numbers[at + 1] as number, numbers[at + 2] as number];
-      const { act, agent_id, config_version } = kinds[
+      const { act, agent_id, config_version, sees } = kinds[
         numbers[at + 3] as number
       ] as KeyEvents["columns"]["kinds"][number];
       const [key, digest] = [keys[index] as string, digests[index] as string];
       const expiresAtMs = expiresMs < 0 ? null : expiresMs;
       const shown = numbers[at + 4] as number;
       const returned = shown < 0 ? null : shown;
-      yield { act, agent_id, config_version, seq, timeMs, key, digest, expiresAtMs, returned };
+      yield { act, agent_id, config_version, sees, seq, timeMs, key, digest, expiresAtMs, returned };
     }
   }
 }

@@ -13,7 +13,7 @@ import type { Role } from "../../src/operation-facts.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
-import { jobOf } from "../../src/serve/threads/registry.ts";
+import { jobOf, lookingRun } from "../../src/serve/threads/registry.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { bodyOf, SINK_WISH } from "../support/open-workspace.ts";
 
@@ -85,6 +85,15 @@ class Life {
   ): Promise<Reply> {
     const [settled] = await this.writer.perform([jobOf({ name, input, principal })]);
     return settled as Reply;
+  }
+
+  /** Performs an operation that looks first. */
+  async looked<N extends "quarantine.preview" | "quarantine.set" | "quarantine.release">(
+    operation: N,
+    input: OperationInputs[N],
+  ): Promise<Reply> {
+    const job = { operation, principal: this.#principal, run: lookingRun(operation, input) };
+    return (await this.writer.perform([job]))[0] as Reply;
   }
 
   write(agentId: string, key: string, value: string, more: Pick<Write, "expiry"> = {}): Promise<Reply> {
@@ -160,6 +169,7 @@ export async function makeBase(
   await life.write("alpha", "c", "to be erased");
   await life.perform("data.read", { agentId: "alpha", key: "c" });
   await life.perform("data.erase", { agentId: "alpha", key: "c" });
+  await makeQuarantines(life);
   // Full tiles, so that they can be tampered with.
   for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`, i % 7 > 2 ? {} : ENDING);
   await life.writer.seal();
@@ -183,6 +193,22 @@ export async function makeBase(
   rmSync(keyFile);
   rmSync(join(root, "sinks.key"));
   return places;
+}
+
+/** Sets a present and an ended version aside, and one that is released. */
+async function makeQuarantines(life: Life): Promise<void> {
+  const wanted: Record<string, string> = {};
+  for (const key of ["q/aside", "q/ended", "q/released"]) {
+    wanted[key] = (await life.write("alpha", key, "v")).auditId as string;
+  }
+  await life.write("alpha", "q/ended", "later");
+  for (const [key, version] of Object.entries(wanted)) {
+    const wish = { agentId: "alpha", key, version };
+    const { digest } = bodyOf(await life.looked("quarantine.preview", wish));
+    const set = bodyOf(await life.looked("quarantine.set", { ...wish, reason: "a test", digest }));
+    if (key !== "q/released") continue;
+    await life.looked("quarantine.release", { agentId: null, quarantine: set.audit_id, reason: "a test" });
+  }
 }
 
 /** Makes two sinks, which are changed, and one that is removed. */

@@ -20,6 +20,7 @@ import type { Site } from "../../src/core/writer/site.ts";
 import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { seesSetAside } from "../../src/log/event.ts";
 import { eventFacts, looksFirst, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { streamExport } from "../../src/ops/audit/export.ts";
 import { withWriter } from "../../src/ops/directory/journal.ts";
@@ -88,6 +89,9 @@ const SINK = {
   ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
 };
 
+/** A workload, which does not see what is set aside. */
+type Program = Pick<Principal, "actor"> & Required<Pick<Principal, "workload">>;
+
 /** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
 class Life {
   static #daysAhead = 0;
@@ -118,21 +122,31 @@ class Life {
   async perform<N extends OperationName>(
     name: N,
     input: OperationInputs[N],
-    { person, ...more }: Pick<OperationRequest, "via" | "retry"> & { person?: true } = {},
+    { person, program, ...more }: Pick<OperationRequest, "via" | "retry"> & { person?: true; program?: Program } = {},
   ) {
-    const own = { ...this.principal, ...(person && { person, actor: "usr_01h455vb4pex5vsknk084sn02q" }) };
+    const own = { ...this.principal, ...(person && { person, actor: "usr_01h455vb4pex5vsknk084sn02q" }), ...program };
     const principal = eventFacts(name)?.actors === "s" ? systemPrincipal(own.workspaceId) : own;
     const request = { name, input, principal, ...more };
-    const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
+    const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input, own))]);
     if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
     return { auditId: reply.auditId, answer: reply.answer };
   }
 
-  async #found(name: OperationName, input: OperationInputs[OperationName]): Promise<JsonValue | undefined> {
+  async #found(
+    name: OperationName,
+    input: OperationInputs[OperationName],
+    principal: Principal,
+  ): Promise<JsonValue | undefined> {
     if (!looksFirst(name, input)) return undefined;
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
-    const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
+    const context = {
+      workspaceId,
+      principal,
+      nowMs: systemClock(),
+      indexes,
+      seesSetAside: seesSetAside(principal.actor),
+    };
     const apart = <T>(read: (reader: Reader) => Promise<T>) => read(this.connection);
     const parts = { ...context, site: this.site, apart, queryEmbedder: null };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
@@ -464,6 +478,7 @@ async function firstLife(life: Life): Promise<void> {
   await newerRequests(life);
   await sinks(life);
   await workloads(life);
+  await quarantines(life);
   const used = life.connection.value<string>("SELECT id FROM keys LIMIT 1") as string;
   await life.writer.derive((connection) =>
     storeNote(connection, { kind: "last_use", used: "keys", uses: [{ id: used, at: systemClock() }] }),
@@ -488,6 +503,40 @@ async function firstLife(life: Life): Promise<void> {
 async function workloads(life: Life): Promise<void> {
   for (const subject of ["ci", "ops"])
     await life.perform("workload.begin", { issuer: "https://id.example.org", subject });
+}
+
+/** Sets versions aside and releases some, and has a program meet what is left. */
+async function quarantines(life: Life): Promise<void> {
+  const agentId = "gamma";
+  const actor = life.connection.value<string>("SELECT id FROM workloads WHERE subject = 'ci'") as string;
+  const program = { program: { actor, workload: { issuer: "https://id.example.org", subject: "ci" } } };
+  const page = { limit: 10, offset: 0 };
+  const setAside = async (key: string) => {
+    const wish = { agentId, key, version: null };
+    const { digest } = await life.json("quarantine.preview", wish);
+    const { auditId } = await life.perform("quarantine.set", { ...wish, reason: "a test", digest: digest as string });
+    return auditId;
+  };
+  for (const key of ["aside", "written again", "restored", "released"]) await life.write(agentId, `q/${key}`, key);
+  const before = await life.checkpoint(agentId, "with what is set aside");
+  await life.write(agentId, "q/restored", "later");
+  for (const key of ["aside", "written again", "restored"]) await setAside(`q/${key}`);
+  const quarantine = await setAside("q/released");
+  await life.perform("quarantine.preview", { agentId, key: "q/released", version: null });
+  const wish = { agentId, key: "q/released", version: null, reason: "a test" };
+  await life.perform("quarantine.set", { ...wish, digest: "" });
+  await life.perform("quarantine.set", { agentId, key: "none", version: null, reason: "a test", digest: "" });
+  await life.perform("quarantine.release", { agentId: null, quarantine, reason: "a test" });
+  await life.perform("quarantine.release", { agentId: null, quarantine, reason: "a test" });
+  for (const key of ["q/aside", "q/released"]) {
+    await life.perform("data.read", { agentId, key }, program);
+    await life.perform("data.read", { agentId, key }, { person: true });
+  }
+  await life.perform("data.list", { agentId, prefix: "q/", page, includeValues: true }, program);
+  await life.perform("data.versions", { agentId, key: "q/aside", page, includeValues: true }, program);
+  await life.perform("data.write", { agentId, key: "q/written again", value: "anew", metadata: {} }, program);
+  await life.perform("checkpoint.restore", { checkpointId: before, restoreConfig: false, restoreData: true }, program);
+  await life.perform("data.delete_prefix", { agentId, prefix: "q/w" }, program);
 }
 
 /** Makes, changes and removes sinks. Nothing listens where they deliver to. */

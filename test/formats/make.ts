@@ -21,7 +21,7 @@ import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { headsEvent } from "../../src/ops/directory/heads-event.ts";
 import { digestOf } from "../../src/ops/directory/secret.ts";
 import { INSTALLATION_CREATOR, INSTALLATION_NAME } from "../../src/ops/directory/workspaces.ts";
-import { jobOf } from "../../src/serve/threads/registry.ts";
+import { jobOf, lookingRun } from "../../src/serve/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
 import { pack } from "./packing.ts";
 import { sealPem } from "./seal-pem.ts";
@@ -85,6 +85,22 @@ async function fill(): Promise<void> {
   await perform("checkpoint.restore", { checkpointId: first as string, restoreConfig: true, restoreData: true });
   await perform("data.erase", { agentId, key: "note/1" });
   for (let i = 0; i < 280; i++) await write(`many/${i % 7}`, `${i}`);
+  const look = async <N extends "quarantine.preview" | "quarantine.set" | "quarantine.release">(
+    operation: N,
+    input: OperationInputs[N],
+  ) => {
+    const [settled] = await writer.perform([{ operation, principal, run: lookingRun(operation, input) }]);
+    if (settled?.answer.kind !== "json") throw new Error(`${operation}: ${JSON.stringify(settled)}`);
+    return JSON.parse(wholeText(settled.answer.body)) as { digest: string; audit_id: string };
+  };
+  for (const aside of ["many/5", "many/6"]) {
+    const wish = { agentId, key: aside, version: null };
+    const { digest } = await look("quarantine.preview", wish);
+    const set = await look("quarantine.set", { ...wish, reason: "for the tests", digest });
+    if (aside === "many/6") {
+      await look("quarantine.release", { agentId: null, quarantine: set.audit_id, reason: "for the tests" });
+    }
+  }
   await perform("agent.suspend", { agentId, reason: null });
   await perform("agent.resume", { agentId, reason: "for the tests" });
   await writer.seal();

@@ -17,6 +17,8 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
   ],
   ["data.delete", { key: "k", count: 1 }, { kind: "end", key: "k" }],
   ["data.delete_prefix", { prefix: "p", count: 2 }, { kind: "end_prefix", prefix: "p", count: 2 }],
+  ["quarantine.set", { reason: "r", versions: [4, 7] }, { kind: "set_aside", versions: [4, 7] }],
+  ["quarantine.release", { reason: "r", versions: [7] }, { kind: "release", versions: [7] }],
   ["data.expire", { count: 3, through: 7 }, { kind: "expire", count: 3, through: 7 }],
   [
     "data.erase",

@@ -476,7 +476,10 @@ class Simulation {
       if (agent === null) throw new Error(`the agent ${agentId} is missing`);
       const range = { order: undefined, prefix: "", after: null, limit: 1000 };
       const columns = "key, value, created_at, updated_at";
-      const rows = await rowsByKey<[string, string, number, number]>(connection, agent, columns, range, nowMs);
+      const rows = await rowsByKey<[string, string, number, number]>(connection, agent, columns, range, {
+        nowMs,
+        seesSetAside: true,
+      });
       const entries = rows.map(([key, value, createdAt, updatedAt]) => {
         return { key, value: JSON.parse(value), createdAt, updatedAt };
       });
@@ -493,7 +496,7 @@ class Simulation {
           kind: "checkpoint",
           checkpointId,
           head: '{"id":0',
-          fresh: freshAt(agent.policies, nowMs),
+          fresh: freshAt(agent.policies, { nowMs, seesSetAside: true }),
         } as const;
         let text = "";
         for await (const piece of streamCheckpoint(connection, plan)) text += piece;

@@ -50,7 +50,9 @@ const checkpoint = async (agentId: string) =>
 async function listed(agentId: string): Promise<string[]> {
   const agent = await readAgent(workspace.connection, agentId);
   const range = { order: undefined, prefix: "", after: null, limit: 2 * MANY };
-  return (await rowsByKey<[string]>(workspace.connection, agent as never, "key", range, nowMs)).map(([key]) => key);
+  return (
+    await rowsByKey<[string]>(workspace.connection, agent as never, "key", range, { nowMs, seesSetAside: false })
+  ).map(([key]) => key);
 }
 
 const integrity = () => workspace.connection.get("PRAGMA integrity_check");

@@ -21,7 +21,7 @@ test("what is overwritten, deleted or new while it is read changes nothing", asy
   const checkpoint = await findCheckpoint(workspace.connection, id, null);
   const agent = await readAgent(workspace.connection, agentId);
   if (checkpoint === undefined || agent === null) throw new Error("the checkpoint is gone");
-  const fresh = freshAt(agent.policies, Date.now());
+  const fresh = freshAt(agent.policies, { nowMs: Date.now(), seesSetAside: false });
   for (const size of [1, 3, 7, 100]) {
     const state = new CheckpointState(workspace.connection, checkpoint, fresh, null);
     const read: [string, string][] = [];

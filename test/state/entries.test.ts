@@ -86,6 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A workspace and its model, taking the same steps. */
 class Pair {
   nowMs = START_MS;
+  readonly seesSetAside = true;
   #turns = 0;
   readonly models = new Map(AGENTS.map((name): [string, ModelAgent] => [name, new ModelAgent()]));
 
@@ -208,11 +209,11 @@ class Pair {
     const page = { limit: 1_000, offset: 0 };
     const wanted = { prefix: "", page, includeValues: true, count: true } as const;
     const pause = async () => undefined;
-    const found = await readPage(connection, agent, wanted, { nowMs, pause, asOf: seq });
+    const found = await readPage(connection, agent, wanted, { nowMs, seesSetAside: true, pause, asOf: seq });
     expect(found.items.map((item) => shown(JSON.parse(item)))).toEqual(then);
     expect(found.more.total).toBe(then.length);
     for (const key of KEYS) {
-      const entry = await findEntryAt(connection, nowMs, agent, key, seq);
+      const entry = await findEntryAt(connection, this, agent, key, seq);
       expect(entry && JSON.parse(entry.value)).toBe(then.find((one) => one.key === key)?.value as string);
     }
   }
@@ -243,12 +244,12 @@ class Pair {
     type Row = [key: string, value: string, createdAt: number, updatedAt: number];
     const range = { order: undefined, prefix: "", after: null, limit: 1000 };
     const columns = "key, value, created_at, updated_at";
-    const rows = await rowsByKey<Row>(this.real.connection, agent, columns, range, this.nowMs);
+    const rows = await rowsByKey<Row>(this.real.connection, agent, columns, range, this);
     return rows.map(([key, value, createdAt, updatedAt]) => ({ key, value: JSON.parse(value), createdAt, updatedAt }));
   }
 
   async #stateOf(agent: AgentState, checkpointId: string): Promise<Shown[]> {
-    const fresh = freshAt(agent.policies, this.nowMs);
+    const fresh = freshAt(agent.policies, this);
     const plan = { kind: "checkpoint", checkpointId, head: '{"id":0', fresh } as const;
     let text = "";
     for await (const piece of streamCheckpoint(this.real.connection, plan)) text += piece;

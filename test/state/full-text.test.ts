@@ -303,7 +303,12 @@ test("a filter selects before the best are chosen", async () => {
   const agent = await readAgent(connection, "one");
   if (agent === null) throw new Error("the agent is gone");
   const conditions = [{ path: ["rare"], operator: "$eq" as const, operand: true }];
-  const options = { limit: 20, prefix: "k", minSimilarity: 0, filter: { conditions, nowMs: Date.now() } };
+  const options = {
+    limit: 20,
+    prefix: "k",
+    minSimilarity: 0,
+    filter: { conditions, nowMs: Date.now(), seesSetAside: false },
+  };
   const { workspaceId } = workspace.writer;
   const found = await searchAgent(connection, indexes, { workspaceId, agent, query: "tea", options });
   expect(found.hits.map(({ id }) => id % 300)).toEqual(new Array(10).fill(8));

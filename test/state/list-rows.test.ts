@@ -19,7 +19,7 @@ async function filled(directory: string): Promise<OpenWorkspace> {
 
 async function listed({ connection }: OpenWorkspace, asked: { includeValues: boolean; sort?: "updated_at" }) {
   const input = { prefix: "", page: { limit: 100, offset: 0 }, ...asked };
-  const moment = { nowMs: Date.now(), pause: async () => {} };
+  const moment = { nowMs: Date.now(), seesSetAside: false, pause: async () => {} };
   const { items } = await readPage(connection, await readAgent(connection, "agent"), input, moment);
   return items.map((item) => JSON.parse(item) as { value?: string; size: number });
 }

@@ -133,7 +133,16 @@ async function pageOf<N extends "data.list" | "data.query">(
   const nowMs = Date.UTC(2026, 0, 2);
   const indexes = new SearchIndexes(0);
   const apart = <T>(read: (reader: Reader) => Promise<T>) => read(connection);
-  const context = { workspaceId, principal, nowMs, indexes, site: NO_SITE, apart, queryEmbedder: null };
+  const context = {
+    workspaceId,
+    principal,
+    nowMs,
+    seesSetAside: false,
+    indexes,
+    site: NO_SITE,
+    apart,
+    queryEmbedder: null,
+  };
   const found = (await lookOf(name)(connection, context, input)) as JsonValue;
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);

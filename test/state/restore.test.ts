@@ -16,7 +16,7 @@ test("a plan of several pages names every version that one query finds, once", a
   using connection = openConnection(":memory:");
   connection.exec(
     `CREATE TABLE entries (id INTEGER PRIMARY KEY, agent INTEGER, key TEXT, written_seq INTEGER, live_from INTEGER,
-       live_to INTEGER, updated_at INTEGER, expires_at INTEGER) STRICT;
+       live_to INTEGER, updated_at INTEGER, expires_at INTEGER, quarantined INTEGER) STRICT;
      CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
      CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;`,
   );
@@ -48,7 +48,7 @@ test("a plan of several pages names every version that one query finds, once", a
     connection,
     { ...freshState("a", AGENT, NO_WORKSPACE_POLICIES), liveEntries: KEYS },
     AS_OF,
-    { cutoffMs, nowMs: 0 },
+    { cutoffMs, nowMs: 0, seesSetAside: false },
     { pause },
   );
   const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);

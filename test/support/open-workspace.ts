@@ -3,17 +3,22 @@
 import { dirname, join } from "node:path";
 import { wholeText } from "../../src/core/long-text.ts";
 import { applyEffect } from "../../src/core/rows/apply.ts";
+import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { Principal, Reply } from "../../src/core/writer/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
 import type { Job } from "../../src/core/writer/job.ts";
 import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { NO_SITE } from "../../src/core/writer/site.ts";
 import { TimeSlice } from "../../src/core/writer/time-slice.ts";
 import { type OpenedCopy, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { IdSource, systemClock } from "../../src/ids.ts";
+import type { JsonValue } from "../../src/json.ts";
+import { seesSetAside } from "../../src/log/event.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { jobOf } from "../../src/serve/threads/registry.ts";
+import { jobOf, lookOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
+import type { Reader } from "../../src/store/transaction.ts";
 import { serverOfDirectory } from "./engine.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
@@ -93,6 +98,29 @@ export class OpenWorkspace implements Disposable {
   /** Returns the job of an operation, to be performed. */
   job<N extends OperationName>(name: N, input: OperationInputs[N]) {
     return jobOf<N>({ name, input, principal: this.principal });
+  }
+
+  /** Returns what an operation finds out before it is run, as a reader thread does. */
+  async look<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<JsonValue> {
+    const { connection, principal, writer } = this;
+    const who = { workspaceId: writer.workspaceId, principal, seesSetAside: seesSetAside(principal.actor) };
+    const apart = <T>(read: (reader: Reader) => Promise<T>) => read(connection);
+    const parts = { site: NO_SITE, indexes: new SearchIndexes(0), queryEmbedder: null };
+    const context = { ...who, nowMs: writer.nowMs(), apart, ...parts };
+    return (await lookOf(name)(connection, context, input)) as JsonValue;
+  }
+
+  /** Performs an operation that is looked up before. */
+  async performLooked<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
+    const job = jobOf<N>({ name, input, principal: this.principal }, await this.look(name, input));
+    return (await this.writer.perform([job]))[0] as Reply;
+  }
+
+  /** Sets the present version of a key aside. */
+  async setAside(agentId: string, key: string): Promise<Reply> {
+    const wish = { agentId, key, version: null };
+    const { digest } = bodyOf(await this.performLooked("quarantine.preview", wish));
+    return this.performLooked("quarantine.set", { ...wish, reason: "r", digest });
   }
 
   /** Returns a job that applies its effect and then fails. */

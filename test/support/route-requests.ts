@@ -1,5 +1,8 @@
 /** A complete request for any route of `/v1`. */
+
+import { SHA256 } from "bun";
 import type { Route } from "../../src/api/route.ts";
+import { positionOf } from "../../src/ids.ts";
 import type { Client, Sent } from "./client.ts";
 
 /** What a request is about: an agent that has begun, one of its checkpoints and events. The workspace has policies. */
@@ -20,14 +23,22 @@ const valuesFor = ({ agent, event }: Subject, path: string): Record<string, stri
   value: "v",
   query: "q",
   prefix: "zzz",
-  version: path.startsWith("/v1/data") ? (event.length === WROTE.length ? event : WROTE) : "v1",
+  version: /^\/v1\/(data|quarantine)/.test(path) ? (event.length === WROTE.length ? event : WROTE) : "v1",
   from: "0",
   direction: "effects",
   operations: [{ op: "read", key: "k" }],
   policies: { block_pii: true },
+  reason: "r",
+  confirm_digest: new SHA256().update(`${positionOf(event) ?? 0}\n`).digest("hex"),
   type: "webhook",
   url: "https://127.0.0.1/in",
 });
+
+/** Members that a request needs, although none of them alone is required. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  "POST /v1/quarantine": ["key", "confirm_digest"],
+  "DELETE /v1/quarantine": ["version", "reason"],
+};
 
 /** Makes a sink that nothing is delivered to. The daemon must allow 127.0.0.1. Returns its id. */
 export async function idleSink(client: Client): Promise<string> {
@@ -53,10 +64,11 @@ export function requestOf(
     .replace("*", "000.p/1")
     .replace(":id", id);
   const values = valuesFor(subject, route.path);
+  const needed = NEEDED[`${route.method} ${route.path}`] ?? [];
   const membersOf = (validator: Route["body"]): Record<string, string> =>
     Object.fromEntries(
       Object.keys(validator?.schema.properties ?? {})
-        .filter((name) => name === "agent_id" || validator?.schema.required?.includes(name))
+        .filter((name) => name === "agent_id" || validator?.schema.required?.includes(name) || needed.includes(name))
         .map((name) => [name, values[name] as string]),
     );
   return {

@@ -33,6 +33,7 @@ var parts = map[string]string{
 	"member":       "invite|uninvite|join|change|remove",
 	"policies":     "read|list_versions|read_version|update",
 	"policy":       "check|replay",
+	"quarantine":   "preview|set|release",
 	"seal":         "rotate_key",
 	"sink":         "create|change|rotate|remove|test",
 	"workload":     "begin",

@@ -15,6 +15,7 @@ import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { headsEvent } from "../../src/ops/directory/heads-event.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { typeId } from "../log/sample.ts";
 import { exampleDetails } from "../support/event-examples.ts";
@@ -113,6 +114,15 @@ test("every effect that is applied is the one that the event records", async () 
   await ask("data.erase", { agentId: "a", key: "one" });
   await ask("data.erase", { agentId: "a", prefix: "" });
   await ask("checkpoint.delete", { checkpointId: first });
+  const looked = async <N extends OperationName>(name: N, input: OperationInputs[N]) =>
+    watched.run(
+      jobOf<OperationName>({ name, input, principal: workspace.principal }, await workspace.look(name, input)) as Job,
+    );
+  await write("aside");
+  const aside = { agentId: "a", key: "aside", version: null };
+  const { digest } = bodyOf(await workspace.performLooked("quarantine.preview", aside));
+  const set = bodyOf(await looked("quarantine.set", { ...aside, reason: "r", digest }));
+  await looked("quarantine.release", { agentId: null, quarantine: set.audit_id, reason: "r" });
   const { id: sinkId } = bodyOf(await ask("sink.create", SINK_WISH));
   await ask("sink.change", { sinkId, change: { enabled: false, filter: { results: ["blocked"] } } });
   await ask("sink.change", { sinkId, change: { url: SINK_WISH.url.replace("t0ken", "another") } });

@@ -61,7 +61,10 @@ const details = () =>
 test("without limits, nothing is read and nothing is waited for", () => {
   const untouchable = new Proxy({}, { get: () => expect.unreachable() }) as Reader;
   const agent = freshState(agentId, 1, NO_WORKSPACE_POLICIES);
-  expect(admit(untouchable, agent, { key: "k", value: "v" }, nowMs)).toEqual({ agent, bar: null });
+  expect(admit(untouchable, agent, { key: "k", value: "v" }, { nowMs, seesSetAside: false })).toEqual({
+    agent,
+    bar: null,
+  });
 });
 
 test("so many writes in 60 seconds, whatever they replace", async () => {

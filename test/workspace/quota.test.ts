@@ -41,6 +41,9 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "data.query": { agentId: "a", prefix: LONG_KEY, filter: [], page, includeValues: false },
   "data.search": { agentId: "a", query: "q", limit: 1, prefix: "", minSimilarity: 0 },
   "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },
+  "quarantine.preview": { agentId: "a", key: "none", version: null },
+  "quarantine.set": { agentId: "a", key: "none", version: null, reason: "r", digest: "" },
+  "quarantine.release": { agentId: "a", version: "none", reason: "r" },
   "policies.read": {},
   "policies.update": { workspacePolicies: {} },
   "policies.list_versions": { page },
@@ -99,7 +102,8 @@ async function fullWorkspace(directory: string): Promise<OpenWorkspace> {
 }
 
 async function perform(workspace: OpenWorkspace, quota: Quota, [name, input]: Given): Promise<Reply> {
-  const job = jobOf({ name, input, principal: workspace.principal }, undefined, { quota });
+  const found = name.startsWith("quarantine.") ? await workspace.look(name, input) : undefined;
+  const job = jobOf({ name, input, principal: workspace.principal }, found, { quota });
   const [reply] = await workspace.writer.perform([job]);
   return reply as Reply;
 }
@@ -144,6 +148,9 @@ test("what frees space or stops an agent is always accepted", async () => {
   await workspace.writer.perform([jobOf({ ...joining, principal: { ...workspace.principal, actor: MEMBER } })]);
   expect(await workspace.connection.value("SELECT 1 FROM members WHERE account_id = ?", [MEMBER])).toBe(1);
   const { id: sinkId } = bodyOf(await workspace.perform("sink.create", SINK_WISH));
+  await workspace.perform("data.write", { agentId: "b", key: "poison", value: "v", metadata: {} });
+  const poisoned = { agentId: "b", key: "poison", version: null };
+  const { digest } = bodyOf(await workspace.performLooked("quarantine.preview", poisoned));
   const used = await usedBytes(workspace);
   const accepted: Given[] = [
     ["agent.suspend", { agentId: "c", reason: null }],
@@ -154,6 +161,7 @@ test("what frees space or stops an agent is always accepted", async () => {
     ["key.revoke", { keyId }],
     ["member.remove", { accountId: MEMBER }],
     ["member.uninvite", { invitationId }],
+    ["quarantine.set", { ...poisoned, reason: "r", digest }],
     ["sink.remove", { sinkId }],
   ];
   expect(accepted.map(([name]) => name).toSorted()).toEqual(

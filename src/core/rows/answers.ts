@@ -84,6 +84,18 @@ export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: 
 }
 
 /**
+ * Deletes the bodies that may show values of an agent, some of which no program may see any more. The rows stay, so that
+ * their requests are not carried out again.
+ */
+export async function forgetValues(tx: Transaction, agentId: string): Promise<void> {
+  await tx.run(
+    `UPDATE answers SET body = NULL
+     WHERE instr(body, '"value":') > 0 AND coalesce((SELECT agent_id FROM events WHERE seq = event_seq), ?1) = ?1`,
+    [agentId],
+  );
+}
+
+/**
  * Deletes the bodies that may contain erased data of an agent: those with the text, and those of redacted texts and with
  * findings, which name no key. (A finding in metadata names its members.) The rows stay, so that their requests are not
  * carried out again.

@@ -27,6 +27,7 @@ import { type ErasureTarget, erase, eraseDetails } from "./erasure.ts";
 import { removeExpired } from "./expiry.ts";
 import { dropHistory } from "./history.ts";
 import { prune } from "./log/pruning.ts";
+import { type Placed, release, setAside } from "./quarantine/placing.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
 /** What effects need besides the facts in the event. Texts are canonical JSON. */
@@ -35,6 +36,8 @@ interface Contents {
   /** `expired`: how many of the versions have expired; the others are history. `live`: how many are present entries. */
   expire: { fresh: Freshness; expired: number; live: number };
   erase: { agentId: string; target: ErasureTarget };
+  set_aside: Placed;
+  release: Placed;
   add_config: { content: NewConfig };
   /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
@@ -123,6 +126,12 @@ async function applyOther(
       return { newestCheckpoint: await deleteCheckpoint(tx, agent, effect.id, moment.pause) };
     case "restore":
       return applyRestore(tx, agent, effect, moment);
+    case "set_aside":
+      requireCount(await setAside(tx, effect, moment.seq), effect.ids.length);
+      return undefined;
+    case "release":
+      requireCount(await release(tx, effect), effect.ids.length);
+      return undefined;
     case "suspend":
     case "resume":
       return { suspended: effect.kind === "suspend" };

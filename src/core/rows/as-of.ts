@@ -7,13 +7,13 @@ import { showTime } from "../../ids.ts";
 import type { MomentName } from "../../operation-facts.ts";
 import type { NO_MOMENT_CODES } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
-import { freshAt } from "../../screen/retention.ts";
+import { freshAt, type Viewer } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import type { AgentState } from "./agents.ts";
 import { findCheckpoint } from "./checkpoints.ts";
 import { FOUND_COLUMNS, type FoundTuple, PRESENT_AT, toVersionedRow } from "./entries.ts";
-import { FRESH, freshBounds } from "./expiry.ts";
+import { freshBounds, freshFrom } from "./expiry.ts";
 import { IS_SEEN } from "./history.ts";
 import { findPosition, headOf } from "./log/events.ts";
 import { prunedBefore } from "./log/pruning.ts";
@@ -152,13 +152,13 @@ const presentAt = async (reader: Reader, { agentId }: AgentState, seq: number): 
   )) ?? 0;
 
 const FIND_AT = `SELECT ${FOUND_COLUMNS} FROM entries WHERE agent = ?1 AND key = ?2 AND live_to IS NULL
-    AND live_from <= ?3 AND ${FRESH.replace("?", "?4").replace("> ?", "> ?5")}
+    AND live_from <= ?3 AND ${freshFrom(4)}
   UNION ALL SELECT ${FOUND_COLUMNS} FROM entries WHERE agent = ?1 AND live_to > ?3
-    AND live_from <= ?3 AND key = ?2 AND ${FRESH.replace("?", "?4").replace("> ?", "> ?5")} LIMIT 1`;
+    AND live_from <= ?3 AND key = ?2 AND ${freshFrom(4)} LIMIT 1`;
 
-/** Returns the content that a key had at a position, unless it is gone by now. */
-export async function findEntryAt(reader: Reader, nowMs: number, agent: AgentState, key: string, seq: number) {
-  const bound = [agent.firstSeq, key, seq, ...freshBounds(freshAt(agent.policies, nowMs))];
+/** Returns the content that a key had at a position, unless it does not exist for the viewer by now. */
+export async function findEntryAt(reader: Reader, viewer: Viewer, agent: AgentState, key: string, seq: number) {
+  const bound = [agent.firstSeq, key, seq, ...freshBounds(freshAt(agent.policies, viewer))];
   const row = await reader.get<FoundTuple>(FIND_AT, bound);
   return row && toVersionedRow(row);
 }

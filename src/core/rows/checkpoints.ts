@@ -9,7 +9,7 @@ import { pageOf } from "../lists.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { directionOf } from "./direction.ts";
 import { type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
-import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
+import { BYTES, freshBounds, freshFrom, removeVersions, type Sized } from "./expiry.ts";
 import { IS_SEEN } from "./history.ts";
 import { headOf } from "./log/events.ts";
 
@@ -125,22 +125,20 @@ function endedVersions(reader: Reader, { firstSeq, historyFrom }: AgentState, as
   return pagesByTwo(asOfSeq, CHANGED_AT_ONCE, read, ([id, liveTo]) => [liveTo, id]);
 }
 
-/** The condition with numbered parameters. */
-const FRESH_BOUND = FRESH.replace("?", "?4").replace("> ?", "> ?5");
-/** The versions of a checkpoint's state behind the key `?3`, without expired ones. Its position is `?2`. */
-const OF_STATE = `agent = ?1 AND live_from <= ?2 AND key > ?3 AND ${FRESH_BOUND}`;
+/** The versions of a checkpoint's state behind the key `?3` that exist for the viewer. Its position is `?2`. */
+const OF_STATE = `agent = ?1 AND live_from <= ?2 AND key > ?3 AND ${freshFrom(4)}`;
 
-const ENDED = `SELECT id FROM entries WHERE ${OF_STATE} AND live_to > ?2 AND live_to <= ?6 ORDER BY key`;
+const ENDED = `SELECT id FROM entries WHERE ${OF_STATE} AND live_to > ?2 AND live_to <= ?7 ORDER BY key`;
 
 /** Columns of a page: of what is present, has ended since the reading began, or is among the ids of what had ended before. */
 const pageOfState = (columns: string) => `SELECT id, ${columns} FROM (
     SELECT id, ${columns} FROM entries WHERE ${OF_STATE} AND live_to IS NULL
     UNION ALL
-    SELECT id, ${columns} FROM entries WHERE ${OF_STATE} AND live_to > ?6
+    SELECT id, ${columns} FROM entries WHERE ${OF_STATE} AND live_to > ?7
     UNION ALL
-    SELECT id, ${columns} FROM entries WHERE id IN (SELECT value FROM json_each(?7))
-  ) ORDER BY key LIMIT ?8`;
-const STATE_ENTRIES = pageOfState("key, value, metadata, created_at, updated_at");
+    SELECT id, ${columns} FROM entries WHERE id IN (SELECT value FROM json_each(?8))
+  ) ORDER BY key LIMIT ?9`;
+const STATE_ENTRIES = pageOfState("key, value, metadata, created_at, updated_at, quarantined");
 const STATE_WRITES = pageOfState("key, written_seq");
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../json.ts";
 import { keepsHistory } from "../../screen/history.ts";
-import { freshAt, isFresh } from "../../screen/retention.ts";
+import { freshAt, isFresh, type Viewer } from "../../screen/retention.ts";
 import { after, type MaybePromise, type Reader, type Transaction } from "../../store/transaction.ts";
 import { CHANGED_AT_ONCE, goOn, inSteps } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
@@ -43,7 +43,12 @@ export interface EntryRow {
   metadata: string;
   createdAt: number;
   updatedAt: number;
+  isSetAside: boolean;
 }
+
+/** Returns the member that marks an entry that is set aside, as JSON text behind other members. */
+export const markOf = ({ isSetAside }: Pick<EntryRow, "isSetAside">): string =>
+  isSetAside ? ',"quarantined":true' : "";
 
 /** A new content for a key. `salt`: of its digest, hex. `expiresAtMs`: when the entry ends by itself; null for never. */
 type NewContent = Pick<EntryRow, "key" | "value" | "metadata"> & { salt: string; expiresAtMs: number | null };
@@ -75,10 +80,9 @@ export const textBytes = async (reader: Reader, id: number): Promise<number> =>
   (await reader.value<number>("SELECT octet_length(value) + octet_length(metadata) FROM entries WHERE id = ?", [id])) ??
   0;
 
-/** When and by which event something happens. */
-export interface Moment {
+/** By which event something happens, when, and for whom. */
+export interface Moment extends Viewer {
   seq: number;
-  nowMs: number;
   /** Lets other workspaces have their turn, between the steps of work that may take long. */
   pause(): Promise<void>;
 }
@@ -89,14 +93,22 @@ export const WITH_IDS_OF_AGENT = "id IN (SELECT value FROM json_each(?)) AND +ag
 /** SQL: the condition that a version was present at a position, which it takes twice. */
 export const PRESENT_AT = "live_from <= ? AND (live_to IS NULL OR live_to > ?)";
 
-export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
-export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
+export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at, quarantined";
+export type EntryTuple = [
+  id: number,
+  key: string,
+  value: string,
+  metadata: string,
+  created: number,
+  updated: number,
+  aside: number | null,
+];
 
-export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: EntryTuple): EntryRow {
-  return { id, key, value, metadata, createdAt, updatedAt };
+export function toEntryRow([id, key, value, metadata, createdAt, updatedAt, aside]: EntryTuple): EntryRow {
+  return { id, key, value, metadata, createdAt, updatedAt, isSetAside: aside !== null };
 }
 
-export type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number, random: Uint8Array | null];
+export type FoundTuple = [...EntryTuple, expiresAt: number | null, ...Written];
 
 /** An entry with its version. */
 export interface VersionedRow extends EntryRow {
@@ -108,7 +120,7 @@ export interface VersionedRow extends EntryRow {
 }
 
 export function toVersionedRow(row: FoundTuple): VersionedRow {
-  const [id, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
+  const [id, key, value, metadata, createdAt, updatedAt, aside, expiresAt, writtenSeq, random] = row;
   return {
     id,
     key,
@@ -119,6 +131,7 @@ export function toVersionedRow(row: FoundTuple): VersionedRow {
     expiresAt,
     writtenSeq,
     version: versionOf(writtenSeq, random),
+    isSetAside: aside !== null,
   };
 }
 
@@ -128,39 +141,43 @@ const PRESENT = `FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AN
 export const FOUND_COLUMNS = `${ENTRY_COLUMNS}, expires_at, written_seq, ${WRITTEN_RANDOM}`;
 const FIND = `SELECT ${FOUND_COLUMNS} ${PRESENT}`;
 
-/** The parameters that name a key's present content, unless it is gone. */
-const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>
-  [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
+/** The parameters that name a key's present content, unless it does not exist for the viewer. */
+const named = ({ firstSeq, policies }: AgentState, key: string, viewer: Viewer) =>
+  [firstSeq, key, ...freshBounds(freshAt(policies, viewer))] as const;
 
-/** The present content of a key, unless it is gone. */
+/** The present content of a key, unless it does not exist for the viewer. */
 export function findEntry(
   reader: Reader,
-  nowMs: number,
+  viewer: Viewer,
   agent: AgentState,
   key: string,
 ): MaybePromise<VersionedRow | undefined> {
-  const found = reader.get<FoundTuple>(FIND, named(agent, key, nowMs));
+  const found = reader.get<FoundTuple>(FIND, named(agent, key, viewer));
   return after(found, (row) => row && toVersionedRow(row));
 }
 
-const FIND_VALUE = `SELECT value, written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
+const FIND_VALUE = `SELECT value, quarantined, written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
 
 /** Returns the value and the version of a key's present content; undefined when there is none. */
 export function findValue(
   reader: Reader,
-  nowMs: number,
+  viewer: Viewer,
   agent: AgentState,
   key: string,
-): MaybePromise<Pick<VersionedRow, "value" | "writtenSeq" | "version"> | undefined> {
-  const found = reader.get<[value: string, ...Written]>(FIND_VALUE, named(agent, key, nowMs));
-  return after(found, (row) => row && { value: row[0], writtenSeq: row[1], version: versionOf(row[1], row[2]) });
+): MaybePromise<Pick<VersionedRow, "value" | "writtenSeq" | "version" | "isSetAside"> | undefined> {
+  const found = reader.get<[value: string, aside: number | null, ...Written]>(FIND_VALUE, named(agent, key, viewer));
+  return after(found, (row) => {
+    if (row === undefined) return undefined;
+    const [value, aside, writtenSeq, random] = row;
+    return { value, writtenSeq, version: versionOf(writtenSeq, random), isSetAside: aside !== null };
+  });
 }
 
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
 
-/** Whether a key has a present content that is not gone. */
-export const hasEntry = async (reader: Reader, agent: AgentState, key: string, nowMs: number): Promise<boolean> =>
-  (await reader.value(`${HAS} AND ${FRESH}`, named(agent, key, nowMs))) !== undefined;
+/** Whether a key has a present content that exists for a viewer. */
+export const hasEntry = async (reader: Reader, agent: AgentState, key: string, viewer: Viewer): Promise<boolean> =>
+  (await reader.value(`${HAS} AND ${FRESH}`, named(agent, key, viewer))) !== undefined;
 
 /** Whether a key has a row of a present content, be it gone or not. */
 export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: string): Promise<boolean> =>
@@ -169,9 +186,9 @@ export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: stri
 const FIND_WRITTEN = `SELECT written_seq, ${WRITTEN_RANDOM} ${PRESENT}`;
 type Written = [writtenSeq: number, random: Uint8Array | null];
 
-/** The version of a key's present content; null when there is none, or it is gone. */
-export async function entryVersion(reader: Reader, nowMs: number, agent: AgentState, key: string) {
-  const written = await reader.get<Written>(FIND_WRITTEN, named(agent, key, nowMs));
+/** The version of a key's present content; null when there is none that exists for the viewer. */
+export async function entryVersion(reader: Reader, viewer: Viewer, agent: AgentState, key: string) {
+  const written = await reader.get<Written>(FIND_WRITTEN, named(agent, key, viewer));
   return written === undefined ? null : versionOf(...written);
 }
 
@@ -189,14 +206,15 @@ export async function findEntryOrigin(reader: Reader, id: number) {
 const CONTENT = "agent, key, value, metadata, salt, written_seq, created_seq, created_at, updated_at, expires_at";
 
 /** Keeps a copy of a present version as an ended one, when a checkpoint may see it, or as history unless it is gone. */
-const KEEP = `INSERT INTO entries (live_from, live_to, ${CONTENT})
-  SELECT live_from, ?1, ${CONTENT} FROM entries WHERE agent = ?2 AND key = ?3 AND live_to IS NULL
+const KEEP = `INSERT INTO entries (live_from, live_to, quarantined, ${CONTENT})
+  SELECT live_from, ?1, quarantined, ${CONTENT} FROM entries WHERE agent = ?2 AND key = ?3 AND live_to IS NULL
     AND (live_from <= ?4 OR (?5 AND updated_at >= ?6 AND (expires_at IS NULL OR expires_at > ?7)))`;
 
-/** A new content in place of one that is not gone. */
+/** A new content in place of one that is neither gone nor set aside. */
 const overwrite = (change: string, condition: string) => `UPDATE entries
   SET value = ?1, metadata = ?2, salt = unhex(?3), written_seq = ?4, live_from = ?4, updated_at = ?5${change}
-  WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND updated_at >= ?8 AND ${condition}`;
+  WHERE agent = ?6 AND key = ?7 AND live_to IS NULL AND updated_at >= ?8 AND quarantined IS NULL
+    AND ${condition}`;
 
 /** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
 const OVERWRITE_LASTING = overwrite("", "expires_at IS NULL");
@@ -212,7 +230,7 @@ export function putEntry(
   const { seq, nowMs } = moment;
   const { key, value, metadata, salt, expiresAtMs } = content;
   const { firstSeq, newestCheckpoint: seen, policies } = agent;
-  const { cutoffMs } = freshAt(policies, nowMs);
+  const { cutoffMs } = freshAt(policies, moment);
   const history = keepsHistory(policies);
   const kept = seen < 0 && !history ? 0 : tx.change(KEEP, [seq, firstSeq, key, seen, history ? 1 : 0, cutoffMs, nowMs]);
   const written = [value, metadata, salt, seq, nowMs, firstSeq, key, cutoffMs];
@@ -228,19 +246,26 @@ export function putEntry(
   });
 }
 
-type LiveTuple = [id: number, createdSeq: number, createdAt: number, updatedAt: number, expiresAt: number | null];
+type LiveTuple = [
+  id: number,
+  createdSeq: number,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number | null,
+  aside: number | null,
+];
 
-/** Writes a content in place of one that is gone, or that ends by itself. Returns 0. */
+/** Writes a content in place of one that is gone, ends by itself, or is set aside. Returns 0. */
 async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
   const live = await tx.get<LiveTuple>(
-    `SELECT id, created_seq, created_at, updated_at, expires_at FROM entries
+    `SELECT id, created_seq, created_at, updated_at, expires_at, quarantined FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, content.key],
   );
   if (live === undefined) throw new Error("an entry vanished inside its own transaction");
-  const [id, createdSeq, createdAt, updatedAt, expiresAt] = live;
-  // An entry that is gone no longer exists: the next write of its key creates a new one.
-  const goesOn = isFresh(updatedAt, expiresAt, freshAt(agent.policies, moment.nowMs));
+  const [id, createdSeq, createdAt, updatedAt, expiresAt, aside] = live;
+  // An entry that does not exist for whom writes: the next write of its key creates a new one.
+  const goesOn = isFresh({ updatedAt, expiresAt, isSetAside: aside !== null }, freshAt(agent.policies, moment));
   const origin = goesOn ? { createdSeq, createdAt } : { createdSeq: moment.seq, createdAt: moment.nowMs };
   await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   await insertLive(tx, agent, content, origin, moment);
@@ -283,18 +308,18 @@ async function endWhere(
   return kept + deleted;
 }
 
-/** Ends one key's present entry unless it is gone. Returns 1 or 0. */
+/** Ends one key's present entry unless it does not exist for the viewer. Returns 1 or 0. */
 export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
-  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  const bounds = freshBounds(freshAt(agent.policies, moment));
   return endWhere(tx, agent, moment.seq, `key = ? AND ${FRESH}`, [key, ...bounds]);
 }
 
 const BETWEEN = `key BETWEEN ? AND ? AND ${FRESH}`;
 
-/** Ends every present entry whose key begins with `prefix`. Returns how many. */
+/** Ends every present entry that exists for the viewer and whose key begins with `prefix`. Returns how many. */
 export async function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
   const end = endOfPrefix(prefix);
-  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  const bounds = freshBounds(freshAt(agent.policies, moment));
   const sql = `SELECT key, ${BYTES} FROM entries
     WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT ?`;
   for (let [ended, from] = [0, prefix]; ; ) {

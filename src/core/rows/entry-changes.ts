@@ -46,17 +46,27 @@ const COUNTS = `SELECT count(*), count(*) FILTER (WHERE ${CHANGED}) ${IN_RANGE}`
 
 const CHANGES = `SELECT agent_seq, operation, result, details ${IN_RANGE} AND ${CHANGED} ORDER BY agent_seq LIMIT ?`;
 
-const SINCE = `SELECT seq, EXISTS (SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGED}) FROM head`;
+/** SQL: the position of the newest event that set versions aside or released them, of any agents; -1 without one. */
+const NEWEST_PLACEMENT = `(SELECT coalesce(max(seq), -1) FROM events INDEXED BY events_of_quarantine
+  WHERE operation IN (${sqlNames("set_aside", "release")}))`;
+
+export const newestPlacement = async (reader: Reader): Promise<number> =>
+  (await reader.value<number>(`SELECT ${NEWEST_PLACEMENT}`)) as number;
+
+const SINCE = `SELECT seq, EXISTS (SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGED})
+  OR ${NEWEST_PLACEMENT} <> ? FROM head`;
 
 /**
  * Returns the position of the newest event of the log; null when an event after the agent's newest one that is known may
- * have changed entries of the agent.
+ * have changed entries of the agent, or what is set aside has changed since a placement.
  */
 export async function unchangedSince(
   reader: Reader,
   { agentId, headSeq }: { agentId: string | null; headSeq: number },
+  placement: number,
 ): Promise<number | null> {
-  const [seq, isChanged] = (await reader.get<[number, number]>(SINCE, [agentId, headSeq])) as [number, number];
+  const known = [agentId, headSeq, placement];
+  const [seq, isChanged] = (await reader.get<[number, number]>(SINCE, known)) as [number, number];
   return isChanged === 1 ? null : seq;
 }
 

@@ -1,46 +1,70 @@
 /**
- * Expired entries: those past their retention, or past their own expiry time. Reads hide them by a condition until a
- * sweep removes them.
+ * Entries that do not exist for somebody. Expired ones, past their retention or their own expiry time, exist for nobody:
+ * reads hide them by a condition until a sweep removes them. What is set aside (`quarantine.set`) is hidden from programs
+ * by the same condition.
  */
 import type { Freshness } from "../../screen/retention.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { CHANGED_AT_ONCE, inSteps } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 
-/** SQL: the condition that an entry has not expired. Its parameters: {@link freshBounds}. */
-export const FRESH = "updated_at >= ? AND (expires_at IS NULL OR expires_at > ?)";
+/** SQL: the condition that an entry exists for a viewer. Its parameters: {@link freshBounds}. */
+export const FRESH = "updated_at >= ? AND (expires_at IS NULL OR expires_at > ?) AND (quarantined IS NULL OR ?)";
+
+/** SQL: the same condition with numbered parameters, of which `first` is the first. */
+export const freshFrom = (first: number): string => {
+  let next = first;
+  return FRESH.replaceAll("?", () => `?${next++}`);
+};
 
 /** The parameters of {@link FRESH}. */
-export const freshBounds = ({ cutoffMs, nowMs }: Freshness): readonly [number, number] => [cutoffMs, nowMs];
+export const freshBounds = ({ cutoffMs, nowMs, seesSetAside }: Freshness) =>
+  [cutoffMs, nowMs, seesSetAside ? 1 : 0] as const;
 
 /** SQL: the conditions that an entry is past its retention, or only past its own expiry time. Each has an index. */
 const OLD = "agent = ? AND updated_at < ?";
 const ENDED = "agent = ? AND updated_at >= ? AND expires_at <= ?";
+/** SQL: the condition that an entry is set aside and has not expired. It has an index, too. */
+const SET_ASIDE =
+  "agent = ? AND quarantined IS NOT NULL AND updated_at >= ? AND (expires_at IS NULL OR expires_at > ?)";
 
 const UNLIMITED = -1;
 
 /**
- * Returns the number of present entries that have expired and were not swept yet, counting at most `most` of each kind.
+ * Returns the number of present entries that do not exist for a viewer: those that have expired and were not swept yet,
+ * and those that are set aside. Counts at most `most` of each kind.
  */
-export async function countExpired(
+export async function countHidden(
   reader: Reader,
   { firstSeq }: { firstSeq: number },
   freshness: Freshness,
   most = UNLIMITED,
 ): Promise<number> {
-  const { cutoffMs, nowMs } = freshness;
+  const { cutoffMs, nowMs, seesSetAside } = freshness;
   const count = async (condition: string, parameters: number[]) => {
     const sql = `SELECT count(*) FROM (SELECT 1 FROM entries WHERE ${condition} AND live_to IS NULL LIMIT ?)`;
     return (await reader.value<number>(sql, [...parameters, most])) ?? 0;
   };
   const old = cutoffMs < 0 ? 0 : await count(OLD, [firstSeq, cutoffMs]);
-  return old + (await count(ENDED, [firstSeq, cutoffMs, nowMs]));
+  const ended = await count(ENDED, [firstSeq, cutoffMs, nowMs]);
+  const aside = seesSetAside ? 0 : await count(SET_ASIDE, [firstSeq, cutoffMs, nowMs]);
+  return old + ended + aside;
 }
 
-/** Whether some version of an agent is past its own expiry time and was not removed yet. */
-export const hasEnded = async (reader: Reader, { firstSeq }: AgentState, nowMs: number): Promise<boolean> =>
-  (await reader.value("SELECT 1 FROM entries WHERE agent = ? AND expires_at <= ? LIMIT 1", [firstSeq, nowMs])) !==
-  undefined;
+/**
+ * Whether an agent may have entries that do not exist for a viewer: under a retention, or when some version is past its
+ * own expiry time and was not removed yet, or is set aside.
+ */
+export async function mayHide(
+  reader: Reader,
+  { firstSeq }: AgentState,
+  { cutoffMs, nowMs, seesSetAside }: Freshness,
+): Promise<boolean> {
+  const has = async (condition: string, bound: number[]) =>
+    (await reader.value(`SELECT 1 FROM entries WHERE agent = ? AND ${condition} LIMIT 1`, bound)) !== undefined;
+  if (cutoffMs >= 0 || (await has("expires_at <= ?", [firstSeq, nowMs]))) return true;
+  return !seesSetAside && (await has("quarantined IS NOT NULL", [firstSeq]));
+}
 
 /** SQL: the expired versions of an agent, in two queries, the oldest of each first. */
 function expired({ firstSeq }: AgentState, { cutoffMs, nowMs }: Freshness) {

@@ -3,7 +3,7 @@
 import { SYSTEM } from "../../log/event.ts";
 import { EVENT_NAMES, isActivity, type OperationInputs } from "../../operations.ts";
 import { NO_POLICIES, policiesOf } from "../../screen/policies.ts";
-import { freshAt } from "../../screen/retention.ts";
+import { freshAt, type Viewer } from "../../screen/retention.ts";
 import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type SqlValue, sqlTexts } from "../../store/values.ts";
@@ -11,7 +11,7 @@ import { pageOf } from "../lists.ts";
 import { WITH_HEADS } from "./agents.ts";
 import { loadWorkspacePolicies } from "./configs.ts";
 import { endOfPrefix } from "./entries.ts";
-import { countExpired } from "./expiry.ts";
+import { countHidden } from "./expiry.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
 
 const HOURS = 24;
@@ -21,7 +21,7 @@ const MAX_COUNTED = 1_000_000;
 
 export interface AgentOverview {
   agentId: string;
-  /** The number of entries that have not expired. */
+  /** The number of entries that exist for the viewer. */
   entries: number;
   checkpoints: number;
   events: number;
@@ -52,7 +52,7 @@ const AGENTS = `SELECT a.first_seq, a.agent_id, h.agent_seq, h.entries FROM ${WI
  * Returns a page of the agents whose ids have a prefix and contain a text, ordered by the bytes of the ids, after the
  * id `after` if it is given.
  */
-export async function listOverviews(reader: Reader, input: OperationInputs["agent.list"], nowMs: number) {
+export async function listOverviews(reader: Reader, input: OperationInputs["agent.list"], viewer: Viewer) {
   const { prefix, contains = "", page } = input;
   const { after = "", limit, offset } = page;
   const rows = await reader.all<AgentRow>(
@@ -60,25 +60,25 @@ export async function listOverviews(reader: Reader, input: OperationInputs["agen
      ORDER BY a.agent_id LIMIT ? OFFSET ?`,
     [prefix, endOfPrefix(prefix), String(after), contains, limit + 1, offset],
   );
-  const blocked = await countBlocked(reader, nowMs, null);
+  const blocked = await countBlocked(reader, viewer.nowMs, null);
   const { items, last } = pageOf(rows, limit);
   const overviews: AgentOverview[] = [];
-  for (const row of items) overviews.push(await overviewOf(reader, row, blocked, nowMs));
+  for (const row of items) overviews.push(await overviewOf(reader, row, blocked, viewer));
   return { overviews, next: last?.[1] ?? null };
 }
 
 /** Returns one agent; null when it does not exist. */
-export async function findOverview(reader: Reader, agentId: string, nowMs: number): Promise<AgentOverview | null> {
+export async function findOverview(reader: Reader, agentId: string, viewer: Viewer): Promise<AgentOverview | null> {
   const row = await reader.get<AgentRow>(`${AGENTS} WHERE a.agent_id = ?`, [agentId]);
   if (row === undefined) return null;
-  return overviewOf(reader, row, await countBlocked(reader, nowMs, agentId), nowMs);
+  return overviewOf(reader, row, await countBlocked(reader, viewer.nowMs, agentId), viewer);
 }
 
 async function overviewOf(
   reader: Reader,
   [firstSeq, agentId, headSeq, liveEntries]: AgentRow,
   blocked: ReadonlyMap<string, readonly number[]>,
-  nowMs: number,
+  viewer: Viewer,
 ): Promise<AgentOverview> {
   const config = await reader.get<[number, string | null]>(
     "SELECT version, config -> '$.policies' FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1",
@@ -93,10 +93,10 @@ async function overviewOf(
     [agentId, SYSTEM, firstSeq],
   );
   if (times === undefined) throw new Error("an agent's events are missing");
-  const expired = await countExpired(reader, { firstSeq }, freshAt(enforced, nowMs));
+  const hidden = await countHidden(reader, { firstSeq }, freshAt(enforced, viewer));
   return {
     agentId,
-    entries: liveEntries - expired,
+    entries: liveEntries - hidden,
     checkpoints: times[2],
     events: headSeq,
     configVersion: config?.[0] ?? null,

@@ -7,7 +7,7 @@ import type { Reader, Transaction } from "../../store/transaction.ts";
 import { pagesByTwo } from "../../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import type { Moment } from "./entries.ts";
-import { countExpired, FRESH, freshBounds } from "./expiry.ts";
+import { countHidden, FRESH, freshBounds } from "./expiry.ts";
 
 /** What a restore will change. */
 export interface RestorePlan {
@@ -22,21 +22,35 @@ export interface RestorePlan {
 }
 
 /**
- * Whether a restore keeps the present version of a key: it has not expired, and the same event wrote it and the version
- * to be restored, so an earlier restore has brought it back already.
+ * Whether a restore keeps the present version of a key: it exists for who restores, and the same event wrote it and the
+ * version to be restored, so an earlier restore has brought it back already.
  */
 export const staysPresent = (
-  present: { written: number; timeMs: number; expiresMs: number | null },
+  present: Parameters<typeof isFresh>[0] & { written: number },
   fresh: Freshness,
   wanted: number | undefined,
-): boolean => isFresh(present.timeMs, present.expiresMs, fresh) && wanted === present.written;
+): boolean => isFresh(present, fresh) && wanted === present.written;
 
 /** The most rows that are read at once, and entries that are examined for them. */
 const ROWS_AT_ONCE = 500;
 const LOOKED_AT_ONCE = 2_000;
 
 type PastRow = [id: number, key: string, writtenSeq: number, liveTo: number];
-type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number, expiresAt: number | null];
+type PresentRow = [
+  id: number,
+  key: string,
+  writtenSeq: number,
+  updatedAt: number,
+  expiresAt: number | null,
+  aside: number | null,
+];
+
+const presentOf = ([, , written, updatedAt, expiresAt, aside]: PresentRow) => ({
+  written,
+  updatedAt,
+  expiresAt,
+  isSetAside: aside !== null,
+});
 
 /** Yields pages of the versions that were visible at `asOfSeq` and have ended since, in the order of their ends. */
 function pastVersions(reader: Reader, agent: number, asOfSeq: number, fresh: Freshness) {
@@ -60,7 +74,7 @@ async function* presentVersions(reader: Reader, agent: number, asOfSeq: number):
     const last: string | undefined = await reader.value<string>(sql, [agent, after, LOOKED_AT_ONCE]);
     const end = last === undefined ? [] : [last];
     yield await reader.all<PresentRow>(
-      `SELECT id, key, written_seq, updated_at, expires_at ${LIVE} ${last === undefined ? "" : "AND key <= ?"} AND live_from > ?`,
+      `SELECT id, key, written_seq, updated_at, expires_at, quarantined ${LIVE} ${last === undefined ? "" : "AND key <= ?"} AND live_from > ?`,
       [agent, after, ...end, asOfSeq],
     );
     after = last;
@@ -68,7 +82,8 @@ async function* presentVersions(reader: Reader, agent: number, asOfSeq: number):
 }
 
 /**
- * Plans a restore: compares the state at `asOfSeq` with the present. Entries that have expired by now are in neither.
+ * Plans a restore: compares the state at `asOfSeq` with the present. Entries that do not exist now for who restores, since
+ * they have expired or are set aside, are in neither.
  */
 export async function planRestore(
   reader: Reader,
@@ -87,24 +102,24 @@ export async function planRestore(
     changed.push(...rows);
     await pause();
   }
-  const ending = changed.filter(([, key, written, timeMs, expiresMs]) => {
-    const stays = staysPresent({ written, timeMs, expiresMs }, fresh, pastByKey.get(key)?.[2]);
-    if (stays) pastByKey.delete(key);
+  const ending = changed.filter((row) => {
+    const stays = staysPresent(presentOf(row), fresh, pastByKey.get(row[1])?.[2]);
+    if (stays) pastByKey.delete(row[1]);
     return !stays;
   });
-  const endingFresh = ending.filter(([, , , updatedAt, expiresAt]) => isFresh(updatedAt, expiresAt, fresh));
-  const expired = await countExpired(reader, agent, fresh);
+  const endingFresh = ending.filter((row) => isFresh(presentOf(row), fresh));
+  const hidden = await countHidden(reader, agent, fresh);
   return {
     comeBack: Array.from(pastByKey.values(), ([id]) => id),
     end: ending.map(([id]) => id),
     removed: endingFresh.filter(([, key]) => !pastByKey.has(key)).length,
-    unchanged: agent.liveEntries - expired - endingFresh.length,
+    unchanged: agent.liveEntries - hidden - endingFresh.length,
   };
 }
 
 /**
  * Carries out a plan. Present versions that end are kept for the operation's safety checkpoint. Restored
- * versions keep the time of their write, so their retention continues.
+ * versions keep the time of their write, so their retention continues, and stay set aside.
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {
@@ -115,8 +130,8 @@ export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment:
     await moment.pause();
     await tx.run(
       `INSERT INTO entries
-         (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-       SELECT agent, key, value, metadata, salt, written_seq, created_seq, ?, created_at, updated_at, expires_at
+         (agent, key, value, metadata, salt, written_seq, created_seq, live_from, created_at, updated_at, expires_at, quarantined)
+       SELECT agent, key, value, metadata, salt, written_seq, created_seq, ?, created_at, updated_at, expires_at, quarantined
        FROM entries WHERE id = ?`,
       [moment.seq, id],
     );

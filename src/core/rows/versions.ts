@@ -32,6 +32,7 @@ export interface EntryVersion {
   ended: { at: number; auditId: string; operation: string } | null;
   /** The version whose content it is, when a revert wrote it. */
   revertedFrom: string | null;
+  isSetAside: boolean;
 }
 
 /**
@@ -71,9 +72,9 @@ async function endOfNoHistory(reader: Reader, { firstSeq }: AgentState): Promise
 const READABLE = `FROM entries e JOIN events w ON w.seq = e.written_seq LEFT JOIN events z ON z.seq = e.live_to
   WHERE e.agent = ? AND e.key = ? AND ${FRESH} AND (e.live_to IS NULL OR (e.live_to >= ? AND z.time >= ?))`;
 
-/** The versions of a key, of each the row that ends last: a restore may have brought it back. */
+/** The versions of a key, also those that are set aside: of each the row that ends last: a restore may have brought it back. */
 const VERSIONS = `SELECT e.id, e.written_seq, w.random, e.updated_at, w.actor, e.live_to, z.random, z.time, z.operation,
-    w.details ->> '$.reverted_from', max(coalesce(e.live_to, ${Number.MAX_SAFE_INTEGER}))
+    w.details ->> '$.reverted_from', e.quarantined, max(coalesce(e.live_to, ${Number.MAX_SAFE_INTEGER}))
   ${READABLE} AND e.written_seq < ? GROUP BY e.written_seq ORDER BY e.written_seq DESC LIMIT ?`;
 
 type VersionTuple = [
@@ -87,11 +88,18 @@ type VersionTuple = [
   endedAt: number | null,
   endedBy: string | null,
   revertedFrom: string | null,
+  aside: number | null,
   last: number,
 ];
 
 const parametersOf = (agent: AgentState, key: string, { fromSeq, cutoffMs }: Readable, nowMs: number) =>
-  [agent.firstSeq, key, ...freshBounds(freshAt(agent.policies, nowMs)), fromSeq, cutoffMs] as const;
+  [
+    agent.firstSeq,
+    key,
+    ...freshBounds(freshAt(agent.policies, { nowMs, seesSetAside: true })),
+    fromSeq,
+    cutoffMs,
+  ] as const;
 
 /** Returns at most `limit` versions of a key that were written before position `before`, the newest first. */
 export async function listVersions(
@@ -106,9 +114,11 @@ export async function listVersions(
 }
 
 function toVersion(row: VersionTuple): EntryVersion {
-  const [id, writtenSeq, random, writtenAt, writtenBy, endedSeq, endedRandom, endedAt, operation, revertedFrom] = row;
+  const [id, writtenSeq, random, writtenAt, writtenBy, endedSeq, endedRandom, endedAt, operation, ...rest] = row;
+  const [revertedFrom, aside] = rest;
   return {
     ...{ id, writtenSeq, version: versionOf(writtenSeq, random), writtenAt, writtenBy, revertedFrom },
+    isSetAside: aside !== null,
     ended:
       endedSeq === null || endedRandom === null
         ? null
@@ -118,6 +128,13 @@ function toVersion(row: VersionTuple): EntryVersion {
 
 const WRITE = `SELECT seq FROM events
   WHERE ${HAS_ID} AND agent_id = ? AND operation IN (${sqlNames("put")}) AND result = 'allowed' AND details ->> '$.key' = ?`;
+
+/** Whether the event at a position stored a write. */
+export const isWrite = async (reader: Reader, seq: number): Promise<boolean> =>
+  (await reader.value(
+    `SELECT 1 FROM events WHERE seq = ? AND operation IN (${sqlNames("put")}) AND result = 'allowed'`,
+    [seq],
+  )) !== undefined;
 
 /** Returns the position of the write of a key with an id; null when there is none, or its details are erased. */
 export const findWrite = async (reader: Reader, { agentId }: AgentState, key: string, id: string) =>
@@ -130,17 +147,22 @@ export async function expiryOf(reader: Reader, writtenSeq: number): Promise<numb
   return text === null ? null : Date.parse(text);
 }
 
-const ONE = `SELECT e.id ${READABLE} AND e.written_seq = ? ORDER BY e.live_to LIMIT 1`;
+const ONE = `SELECT e.id, e.quarantined ${READABLE} AND e.written_seq = ? ORDER BY e.live_to LIMIT 1`;
 
-/** Returns the id of a row with the content that an event wrote under a key; undefined when it is not readable any more. */
+/**
+ * Returns the id of a row with the content that an event wrote under a key, and whether it is set aside; undefined when it is
+ * not readable any more.
+ */
 export async function findReadable(
   reader: Reader,
   agent: AgentState,
   key: string,
   writtenSeq: number,
   { readable, nowMs }: { readable: Readable; nowMs: number },
-): Promise<number | undefined> {
+): Promise<{ id: number; isSetAside: boolean } | undefined> {
   // It ended after its write, so that a recent one is found among few.
   const fromSeq = Math.max(readable.fromSeq, writtenSeq + 1);
-  return reader.value<number>(ONE, [...parametersOf(agent, key, { ...readable, fromSeq }, nowMs), writtenSeq]);
+  const bound = [...parametersOf(agent, key, { ...readable, fromSeq }, nowMs), writtenSeq];
+  const row = await reader.get<[id: number, aside: number | null]>(ONE, bound);
+  return row && { id: row[0], isSetAside: row[1] !== null };
 }

@@ -3,13 +3,13 @@ import { type Decision, decide, findingsOf, type Refused } from "../../screen/de
 import { LIMITS, type LimitName, type LimitsSetting } from "../../screen/limits.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
 import type { Content } from "../../screen/policy.ts";
-import { freshAt } from "../../screen/retention.ts";
+import { freshAt, type Viewer } from "../../screen/retention.ts";
 import { REQUIRE_CONFIG } from "../../screen/workspace-policies.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../rows/agents.ts";
 import { loadRecentWrites } from "../rows/counts/activity.ts";
 import { hasEntry } from "../rows/entries.ts";
-import { countExpired } from "../rows/expiry.ts";
+import { countHidden } from "../rows/expiry.ts";
 
 /** A reason to refuse a write that does not depend on findings. */
 export type Bar = Omit<Refused, "allowed" | "findings">;
@@ -38,12 +38,12 @@ export function admit(
   reader: Reader,
   agent: AgentState,
   entry: Pick<Content, "key" | "value">,
-  nowMs: number,
+  viewer: Viewer,
 ): MaybePromise<Admission> {
   const { limits } = agent.policies;
   // Every write passes here, so without limits there is no promise and no query.
   if (limits === null) return { agent, bar: barWithoutConfig(agent) };
-  return admitUnder(reader, agent, limits, entry, nowMs);
+  return admitUnder(reader, agent, limits, entry, viewer);
 }
 
 async function admitUnder(
@@ -51,10 +51,10 @@ async function admitUnder(
   agent: AgentState,
   limits: LimitsSetting,
   entry: Pick<Content, "key" | "value">,
-  nowMs: number,
+  viewer: Viewer,
 ): Promise<Admission> {
-  const counted = limits.writes_per_minute === undefined ? agent : await withRecentWrites(reader, agent, nowMs);
-  const bar = await barUnder(reader, counted, limits, entry, nowMs);
+  const counted = limits.writes_per_minute === undefined ? agent : await withRecentWrites(reader, agent, viewer.nowMs);
+  const bar = await barUnder(reader, counted, limits, entry, viewer);
   return { agent: counted, bar: bar ?? barWithoutConfig(agent) };
 }
 
@@ -67,13 +67,14 @@ export async function barUnder(
   agent: AgentState,
   limits: LimitsSetting,
   { key, value }: Pick<Content, "key" | "value">,
-  nowMs: number,
+  viewer: Viewer,
 ): Promise<Bar | null> {
   const tooLong = barOfValue(limits, value);
   if (tooLong !== null) return tooLong;
   const { entries, writes_per_minute: writes } = limits;
-  if (entries !== undefined && (await isFull(reader, agent, entries, key, nowMs))) return barOfEntries(entries);
+  if (entries !== undefined && (await isFull(reader, agent, entries, key, viewer))) return barOfEntries(entries);
   if (writes === undefined) return null;
+  const { nowMs } = viewer;
   const { recentWrites } = await withRecentWrites(reader, agent, nowMs);
   const waitMs = recentWrites?.waitMs(writes, nowMs) ?? 0;
   if (waitMs === 0) return null;
@@ -107,11 +108,11 @@ const exceeded = (limit: LimitName, message: string): Bar => ({
 const count = (number: number, one: string, more: string): string => `${number} ${number === 1 ? one : more}`;
 
 /** Whether an entry with this key would exceed the limit `most`. Reads nothing while there are fewer entries. */
-async function isFull(reader: Reader, agent: AgentState, most: number, key: string, nowMs: number): Promise<boolean> {
+async function isFull(reader: Reader, agent: AgentState, most: number, key: string, viewer: Viewer): Promise<boolean> {
   const over = agent.liveEntries + 1 - most;
-  if (over <= 0 || (await hasEntry(reader, agent, key, nowMs))) return false;
-  // Entries that have expired but were not removed yet do not count.
-  return (await countExpired(reader, agent, freshAt(agent.policies, nowMs), over)) < over;
+  if (over <= 0 || (await hasEntry(reader, agent, key, viewer))) return false;
+  // Entries that do not exist for the writer do not count.
+  return (await countHidden(reader, agent, freshAt(agent.policies, viewer), over)) < over;
 }
 
 /**

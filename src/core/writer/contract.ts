@@ -197,6 +197,8 @@ export type StreamPlan =
       form: "json" | "ndjson";
       /** The time for deciding which entries have expired and which exceptions hold, ms since the Unix epoch. */
       nowMs: number;
+      /** Whether what is set aside is replayed, too. */
+      seesSetAside: boolean;
     };
 
 /** The answer to a client. `Body` is the plan of a stream, or its bytes. */

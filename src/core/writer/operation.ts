@@ -24,6 +24,7 @@ import type {
 import type { ProblemCode } from "../../problem.ts";
 import type { Refused } from "../../screen/decide.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
+import type { Viewer } from "../../screen/retention.ts";
 import type { MaybePromise, Reader } from "../../store/transaction.ts";
 import type { Items } from "../lists.ts";
 import type { Around, LongText } from "../long-text.ts";
@@ -37,11 +38,10 @@ import type { Answer, Principal } from "./contract.ts";
 import type { Site } from "./site.ts";
 
 /** The context of one operation. */
-export interface Context {
+export interface Context extends Readonly<Viewer> {
   readonly workspaceId: string;
   readonly principal: Principal;
-  readonly nowMs: number;
-  /** The same moment, as the event states it. */
+  /** The time, as the event states it. */
   readonly timestamp: string;
   /** The position of the operation's event in the log. */
   readonly seq: number;
@@ -145,10 +145,9 @@ export interface Composite<C extends CompositeName> {
 }
 
 /** The context of a look. */
-export interface LookContext {
+export interface LookContext extends Readonly<Viewer> {
   readonly workspaceId: string;
   readonly principal: Principal;
-  readonly nowMs: number;
   readonly site: Site;
   /** Runs what must see one state of the file, over a connection of its own. */
   apart<T>(read: (reader: Reader) => Promise<T>): Promise<T>;

@@ -5,6 +5,7 @@
 import type { IdSource, RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { effectKind } from "../../log/effects.ts";
+import { seesSetAside } from "../../log/event.ts";
 import { VIEW } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import { TooMuchWork } from "../../screen/patterns/work.ts";
@@ -115,6 +116,7 @@ export class Recorder {
     return {
       workspaceId: this.log.workspaceId,
       principal,
+      seesSetAside: seesSetAside(principal.actor),
       nowMs: this.log.nowMs,
       timestamp: this.log.timestamp,
       seq,

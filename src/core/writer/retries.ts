@@ -13,7 +13,7 @@ export const MAX_STORED_BODY = 16 * 1024 * 1024;
 export const ANOTHER_REQUEST =
   "This Idempotency-Key was sent with another request (method, path, query, precondition headers or body) in the last 24 hours. Use a new key for a new request.";
 const ERASED =
-  "This request was carried out before, and its answer is gone: data that it may have shown was erased. Read what you need, and use a new Idempotency-Key for a new request.";
+  "This request was carried out before, and its answer is gone: data that it may have shown was erased or set aside. Read what you need, and use a new Idempotency-Key for a new request.";
 const TOO_LARGE: Reply = unrecorded({
   kind: "problem",
   code: "invalid_request",

@@ -51,7 +51,7 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number, sla
     async run(reader, context) {
       const agent = await findAgent(reader, context);
       if (agent === null) return unchanged();
-      const fresh = freshAt(agent.policies, context.nowMs);
+      const fresh = freshAt(agent.policies, context);
       const { versions: expired, live } = await countExpiredVersions(reader, agent, fresh, limit);
       // What has expired is removed first, so that the rest is history.
       const past =

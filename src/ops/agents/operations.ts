@@ -44,8 +44,8 @@ function showAgent(overview: AgentOverview): JsonObject {
 }
 
 const listAgents = operation("agent.list", {
-  async look(reader, { nowMs }, input) {
-    const { overviews, next } = await listOverviews(reader, input, nowMs);
+  async look(reader, context, input) {
+    const { overviews, next } = await listOverviews(reader, input, context);
     return { items: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
   async run(_tx, context, input, { items, next }) {
@@ -58,8 +58,8 @@ const listAgents = operation("agent.list", {
 });
 
 const readAgentOverview = operation("agent.read", {
-  async look(reader, { nowMs }, { agentId }) {
-    const found = await findOverview(reader, agentId, nowMs);
+  async look(reader, context, { agentId }) {
+    const found = await findOverview(reader, agentId, context);
     return found === null ? null : showAgent(found);
   },
   async run(_reader, context, { agentId }, found) {
@@ -85,7 +85,7 @@ async function setSuspended(
 ): Promise<Outcome> {
   const { agentId, reason } = input;
   const agent = await context.agents.find(agentId);
-  const overview = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
+  const overview = agent === null ? null : await findOverview(reader, agentId, context);
   if (agent === null || overview === null) return noAgent(null, agentId);
   const decision = reasons.decide(input, agent.policies, context.nowMs, found);
   if (!decision.allowed) return refusedByPolicy(agent, decision);

@@ -4,15 +4,15 @@ import { encodeCursor, filtersOfEntries } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
 import { type Checkpoint, CheckpointState, findCheckpoint } from "../../core/rows/checkpoints.ts";
 import { readConfigVersion, showVersion } from "../../core/rows/configs.ts";
-import type { EntryRow } from "../../core/rows/entries.ts";
-import { countExpired } from "../../core/rows/expiry.ts";
+import { type EntryRow, markOf } from "../../core/rows/entries.ts";
+import { countHidden } from "../../core/rows/expiry.ts";
 import type { StreamPlan } from "../../core/writer/contract.ts";
 import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Page } from "../../operation-facts.ts";
 import { recordedOfNobody } from "../../screen/decide.ts";
-import { type Freshness, freshAt } from "../../screen/retention.ts";
+import { type Freshness, freshAt, type Viewer } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 
@@ -57,10 +57,14 @@ export async function noCheckpoint({ agents }: Context, id: string): Promise<Out
   return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, details);
 }
 
-/** Returns the number of entries that a checkpoint made now would have: those that have not expired. */
-export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
-  return agent.liveEntries - (await countExpired(reader, agent, freshAt(agent.policies, nowMs)));
+/** Returns the number of present entries that exist for a viewer. */
+export async function countPresent(reader: Reader, agent: AgentState, viewer: Viewer): Promise<number> {
+  return agent.liveEntries - (await countHidden(reader, agent, freshAt(agent.policies, viewer)));
 }
+
+/** Returns the number of entries that a checkpoint made now would have: those that have not expired. */
+export const countHeld = (reader: Reader, agent: AgentState, { nowMs }: Pick<Viewer, "nowMs">): Promise<number> =>
+  countPresent(reader, agent, { nowMs, seesSetAside: true });
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
@@ -148,6 +152,6 @@ async function showConfig(reader: Reader, checkpoint: Checkpoint): Promise<strin
 export function showEntry(row: EntryRow): string {
   return (
     `{"key":${JSON.stringify(row.key)},"value":${row.value},"metadata":${row.metadata},` +
-    `"created_at":"${showTime(row.createdAt)}","updated_at":"${showTime(row.updatedAt)}"}`
+    `"created_at":"${showTime(row.createdAt)}","updated_at":"${showTime(row.updatedAt)}"${markOf(row)}}`
   );
 }

@@ -31,7 +31,7 @@ const NONE = { items: [], next: null, recall: recallOf([]), readSeq: 0 };
 const NOTHING: ComparisonPage = { added: 0, changed: 0, removed: 0, unchanged: 0, ...NONE };
 
 export const compareCheckpoints = operation("checkpoint.compare", {
-  look: (_reader, { nowMs, principal, apart }, { checkpointId, to, page }): Promise<ComparisonPage> =>
+  look: (_reader, { apart, principal, ...viewer }, { checkpointId, to, page }): Promise<ComparisonPage> =>
     apart(async (reader) => {
       const from = await findCheckpoint(reader, checkpointId, principal.agents);
       const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
@@ -39,7 +39,7 @@ export const compareCheckpoints = operation("checkpoint.compare", {
       const agent = await readAgent(reader, from.agentId);
       if (agent === null) return NOTHING;
       const positions = [from.asOfSeq, other?.asOfSeq ?? null] as const;
-      const found = await compareStates(reader, from.agent, positions, freshAt(agent.policies, nowMs), nextTurn);
+      const found = await compareStates(reader, from.agent, positions, freshAt(agent.policies, viewer), nextTurn);
       const { changes, ...counts } = found;
       const after = page.after === undefined ? null : Buffer.from(String(page.after));
       const rest = after === null ? changes : changes.filter(({ key }) => Buffer.compare(Buffer.from(key), after) > 0);
@@ -60,7 +60,7 @@ export const compareCheckpoints = operation("checkpoint.compare", {
       ...(to !== null && { to: to.checkpoint.id }),
       count: itemCount(items),
       ...recall,
-      ...(to === null && readAt(readSeq, context.seq, recall)),
+      ...readAt(readSeq, context.seq, recall),
     };
     const about = {
       checkpoint: JSON.parse(showCheckpoint(checkpoint)) as JsonObject,

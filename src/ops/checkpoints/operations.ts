@@ -1,7 +1,8 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
-import { readAgent } from "../../core/rows/agents.ts";
+import type { AgentState } from "../../core/rows/agents.ts";
 import { type Checkpoint, findCheckpoint, listCheckpoints, positionOf } from "../../core/rows/checkpoints.ts";
+import { atOneMoment } from "../../core/rows/listing/moment.ts";
 import { asItIs, type Decided, findingsIn, reportedOf, Screening } from "../../core/writer/decided.ts";
 import {
   answered,
@@ -13,10 +14,10 @@ import {
   refusedByPolicy,
 } from "../../core/writer/operation.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { recallOf } from "../../log/recall.ts";
+import { readAt, recallOf } from "../../log/recall.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { freshAt } from "../../screen/retention.ts";
-import { countPresent, findAllowed, noCheckpoint, showCheckpoint, writesOfState } from "./checkpoint.ts";
+import { countHeld, findAllowed, noCheckpoint, showCheckpoint, writesOfState } from "./checkpoint.ts";
 import { compareCheckpoints } from "./compare.ts";
 import { restoreCheckpoint } from "./restore.ts";
 
@@ -37,7 +38,7 @@ const create: Run<"checkpoint.create", Decided> = async (reader, context, input,
     asOfSeq: context.seq,
     eventSeq: context.seq,
     configVersion: agent.configVersion,
-    entryCount: await countPresent(reader, agent, context.nowMs),
+    entryCount: await countHeld(reader, agent, context),
     label: input.label,
     metadata: canonicalJson(input.metadata),
     createdAt: context.timestamp,
@@ -65,18 +66,20 @@ const listAgentCheckpoints: Run<"checkpoint.list"> = async (reader, context, inp
 
 /** The event is recorded before the entries are streamed, so another thread finds out before which ones they are. */
 const readCheckpoint = operation("checkpoint.read", {
-  async look(reader, { nowMs, principal }, { checkpointId, page }) {
-    const checkpoint = await findCheckpoint(reader, checkpointId, principal.agents);
-    const agent = checkpoint === undefined ? null : await readAgent(reader, checkpoint.agentId);
-    if (checkpoint === undefined || agent === null) return null;
-    const fresh = freshAt(agent.policies, nowMs);
-    return { fresh, recall: recallOf(await writesOfState(reader, checkpoint, fresh, page)) };
+  async look(reader, context, { checkpointId, page }) {
+    const checkpoint = await findCheckpoint(reader, checkpointId, context.principal.agents);
+    if (checkpoint === undefined) return null;
+    return atOneMoment(reader, checkpoint.agentId, context, async (own, agent) => {
+      const fresh = freshAt((agent as AgentState).policies, context);
+      return { fresh, recall: recallOf(await writesOfState(own, checkpoint, fresh, page)) };
+    });
   },
   async run(reader, context, { checkpointId, page }, looked) {
     const found = await findAllowed(reader, context, checkpointId);
     if (found === null || looked === null) return noCheckpoint(context, checkpointId);
     const { checkpoint, agent } = found;
-    const details = { checkpoint_id: checkpoint.id, ...looked.recall };
+    const { recall, readSeq } = looked;
+    const details = { checkpoint_id: checkpoint.id, ...recall, ...readAt(readSeq, context.seq, recall) };
     return finished(agent, details, {
       kind: "stream",
       contentType: "application/json",

@@ -25,7 +25,7 @@ import { freshAt } from "../../screen/retention.ts";
 import { effectivePolicies } from "../../screen/workspace-policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
-import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
+import { type AllowedCheckpoint, countHeld, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 import {
   ALLOWED,
   decideAboutEntries,
@@ -43,17 +43,21 @@ const restore: Run<"checkpoint.restore", LargeEntries | null> = async (reader, c
   const decision =
     plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies, large ?? undefined);
   if (!decision.allowed) return refusedRestore(agent, checkpoint, decision);
-  const present = await countPresent(reader, agent, context.nowMs);
+  const present = { held: await countHeld(reader, agent, context), seen: await countPresent(reader, agent, context) };
   const salted = newConfig && { ...newConfig, salt: context.newSalt() };
   return restored(context, found, salted, plan, present, decision);
 };
 
 /** Decides about the large entries on another thread, as the restore would if nothing changed until then. */
-const look: Look<"checkpoint.restore", LargeEntries | null> = async (reader, { nowMs, principal }, input) => {
+const look: Look<"checkpoint.restore", LargeEntries | null> = async (
+  reader,
+  { nowMs, seesSetAside, principal },
+  input,
+) => {
   const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
   if (checkpoint === undefined) return null;
   const agent = await new AgentDirectory(reader).findByFirstSeq(checkpoint.agent);
-  const moment = { nowMs, principal, pause: nextTurn };
+  const moment = { nowMs, seesSetAside, principal, pause: nextTurn };
   const { plan, policies } = await planOf(reader, moment, { checkpoint, agent }, input);
   if (plan === null) return null;
   return decideAboutLargeEntries(reader, plan.comeBack, policies, nowMs);
@@ -75,7 +79,7 @@ interface Planned {
 /** Plans a restore under the policies that are in force now. */
 async function planOf(
   reader: Reader,
-  { nowMs, principal, pause }: Pick<Context, "nowMs" | "principal" | "pause">,
+  { principal, pause, ...viewer }: Pick<Context, "nowMs" | "seesSetAside" | "principal" | "pause">,
   { checkpoint, agent }: Pick<AllowedCheckpoint, "checkpoint" | "agent">,
   { restoreConfig, restoreData }: { restoreConfig: boolean; restoreData: boolean },
 ): Promise<Planned> {
@@ -87,7 +91,7 @@ async function planOf(
       ? agent.policies
       : effectivePolicies(agent.workspacePolicies, policiesOf(JSON.parse(newConfig.config) as JsonObject));
   // An entry that has expired under the present or the restored policies is not restored.
-  const fresh = freshAt(stricterPolicies(agent.policies, policies), nowMs);
+  const fresh = freshAt(stricterPolicies(agent.policies, policies), viewer);
   const plan = restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, { pause }) : null;
   return { newConfig, policies, plan };
 }
@@ -143,20 +147,21 @@ function restored(
   { agent, checkpoint }: AllowedCheckpoint,
   newConfig: NewConfig | null,
   plan: RestorePlan | null,
-  present: number,
+  /** The present entries: all, and those that exist for who restores. */
+  present: { held: number; seen: number },
   decision: Allowed,
 ): Outcome {
-  const safety = { id: context.ids.next("cp"), entryCount: present };
+  const safety = { id: context.ids.next("cp"), entryCount: present.held };
   const config = newConfig === null ? null : configFacts(newConfig);
   const counts = {
     entries_restored: plan?.comeBack.length ?? 0,
     entries_removed: plan?.removed ?? 0,
-    entries_unchanged: plan?.unchanged ?? present,
+    entries_unchanged: plan?.unchanged ?? present.seen,
   };
   const details: JsonObject = {
     checkpoint_id: checkpoint.id,
     safety_checkpoint_id: safety.id,
-    safety_entry_count: present,
+    safety_entry_count: present.held,
     ...counts,
     ...reportedOf(decision),
   };

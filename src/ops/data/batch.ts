@@ -1,26 +1,29 @@
 /** Several reads, writes and deletions of an agent's data in one request. */
 
 import { textOfItems } from "../../core/long-text.ts";
-import { findEntry } from "../../core/rows/entries.ts";
+import { findEntry, markOf } from "../../core/rows/entries.ts";
 import { answered, type Composite, type Outcome, type Run } from "../../core/writer/operation.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import { endOf } from "../../screen/retention.ts";
 import { after } from "../../store/transaction.ts";
-import { noEntry } from "./missing.ts";
+import { noPresent } from "./missing.ts";
 import { deleteData } from "./operations.ts";
 import { returning } from "./read.ts";
 import { writeOperation } from "./write.ts";
 
-const readInBatch: Run<"data.read"> = async (reader, context, { agentId, key }) => {
+const readInBatch: Run<"data.read"> = async (reader, context, input) => {
+  const { agentId, key } = input;
   const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, context.nowMs, agent, key);
+  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
   if (agent === null || entry === undefined) {
-    return answering(noEntry(context, agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
+    const missing = await noPresent(reader, context, agent, input);
+    const isSetAside = missing.answer.extra?.quarantined === true;
+    return answering(missing, `{"found":false,"key":${JSON.stringify(key)}${markOf({ isSetAside })}}`);
   }
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
     `"audit_id":"${entry.version}","created_at":"${showTime(entry.createdAt)}","updated_at":"${showTime(entry.updatedAt)}",` +
-    `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}}`;
+    `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}${markOf(entry)}}`;
   return answered(agent, returning(agent, key, entry), body);
 };
 

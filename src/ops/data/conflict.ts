@@ -21,12 +21,12 @@ const WORDS = {
  */
 export async function conflictOver(
   reader: Reader,
-  context: Pick<Context, "nowMs" | "agents">,
+  context: Pick<Context, "nowMs" | "seesSetAside" | "agents">,
   agent: AgentState | null,
   { agentId, key, condition }: { agentId: string; key: string; condition: VersionCondition },
   { named = true } = {},
 ): Promise<Outcome<ProblemAnswer> | null> {
-  const current = agent === null ? null : await entryVersion(reader, context.nowMs, agent, key);
+  const current = agent === null ? null : await entryVersion(reader, context, agent, key);
   if (holds(condition, current)) return null;
   // The key of a missing entry was never screened, and may be text that a policy keeps out of the log.
   const about = current === null ? recorded("key", key, context.agents.policiesOf(agent)) : { key };

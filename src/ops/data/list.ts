@@ -20,13 +20,16 @@ const NO_PAGE: FoundPage = { items: [], shown: 0, recall: {}, next: null, more: 
 
 /** Reads a page on another thread, as it was at one moment. */
 const lookUp = (reader: Reader, context: LookContext, input: Input) =>
-  readAsOf(reader, context, input, NO_PAGE, (own, agent, at) =>
-    readPage(own, agent, input, { nowMs: context.nowMs, pause: nextTurn, ...(at && { asOf: at.seq }) }),
-  );
+  readAsOf(reader, context, input, NO_PAGE, (own, agent, at) => {
+    const { nowMs, seesSetAside } = context;
+    return readPage(own, agent, input, { nowMs, seesSetAside, pause: nextTurn, ...(at && { asOf: at.seq }) });
+  });
 
 /** Returns the members of details that say which state was read. */
-const stateRead = (found: OfMoment<{ readSeq: number }>, seq: number, recall: Recall): JsonObject =>
-  found.at === undefined ? readAt(found.readSeq, seq, recall) : showMoment(found);
+const stateRead = (found: OfMoment<{ readSeq: number }>, seq: number, recall: Recall): JsonObject => ({
+  ...showMoment(found),
+  ...readAt(found.readSeq, seq, recall),
+});
 
 /** Returns the outcome of a list of a moment that is not there; null when it is. */
 function notThere(

@@ -20,7 +20,7 @@ import { recorded } from "../../screen/decide.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { conflictOver } from "./conflict.ts";
 import { listData, queryData } from "./list.ts";
-import { NO_VERSION, noEntry } from "./missing.ts";
+import { NO_VERSION, noEntry, noPresent } from "./missing.ts";
 import { readData, readFullData } from "./read.ts";
 import { searchData } from "./search.ts";
 import { versionsOfData } from "./versions.ts";
@@ -32,7 +32,7 @@ export const deleteData: Run<"data.delete"> = async (reader, context, input) => 
   const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
   if (refusal !== null) return refusal;
   if (agent === null) return noEntry(context, agent, agentId, key);
-  if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(context, agent, agentId, key);
+  if (!(await hasEntry(reader, agent, key, context))) return noPresent(reader, context, agent, input);
   return answered(agent, { key }, `{"deleted":1,"audit_id":"${context.auditId}"}`, { effect: { kind: "end", key } });
 };
 

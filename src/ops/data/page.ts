@@ -2,6 +2,7 @@
 
 import type { CursorPosition } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
+import { markOf } from "../../core/rows/entries.ts";
 import type { ListedEntry } from "../../core/rows/listing/entry-rows.ts";
 import { countGroups, countListed } from "../../core/rows/listing/groups.ts";
 import type { Position } from "../../core/rows/listing/order.ts";
@@ -143,6 +144,6 @@ function showEntry(entry: ListedEntry, agent: AgentState, below: readonly string
     `{"key":${JSON.stringify(key)},"size":${size},"metadata":${metadata},` +
     `"created_at":"${showTime(createdAt)}","updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}` +
-    `${value === null ? "" : `,"value":${value}`}${below === null ? "" : `,"below":[${below.join(",")}]`}}`
+    `${markOf(entry)}${value === null ? "" : `,"value":${value}`}${below === null ? "" : `,"below":[${below.join(",")}]`}}`
   );
 }

@@ -133,7 +133,7 @@ export const dataRoutes = [
     description:
       "Writes the content of a version as a new one, which does not end by itself, under the policies in force now. `GET /v1/data/versions` lists the versions. The event is a `data.write` with `reverted_from`.",
     response: { etag: true, description: "Stored, or blocked by a policy.", schema: WriteResult },
-    problems: ["version_not_found", "version_gone"],
+    problems: ["version_not_found", "version_gone", "version_quarantined"],
   }),
 
   route({

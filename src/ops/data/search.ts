@@ -2,8 +2,8 @@
 
 import { itemCount, itemsIn } from "../../core/lists.ts";
 import { type AgentState, readAgent } from "../../core/rows/agents.ts";
-import { WITH_IDS_OF_AGENT } from "../../core/rows/entries.ts";
-import { countExpired, FRESH, freshBounds } from "../../core/rows/expiry.ts";
+import { markOf, WITH_IDS_OF_AGENT } from "../../core/rows/entries.ts";
+import { countHidden, FRESH, freshBounds } from "../../core/rows/expiry.ts";
 import { entryFilter } from "../../core/rows/listing/filter.ts";
 import { versionOf, WRITTEN_RANDOM } from "../../core/rows/log/events.ts";
 import { searchAgent } from "../../core/rows/search.ts";
@@ -22,7 +22,7 @@ import { recordedFilter } from "./list.ts";
 
 type SearchInput = OperationInputs["data.search"];
 /** With the position of the newest event, so that the event of the search can say which state it showed. */
-const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, written_seq, ${WRITTEN_RANDOM},
+const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, quarantined, written_seq, ${WRITTEN_RANDOM},
     (SELECT seq FROM head)
   FROM entries
   WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`;
@@ -34,6 +34,7 @@ type HitRow = [
   createdAt: number,
   updatedAt: number,
   expiresAt: number | null,
+  aside: number | null,
   writtenSeq: number,
   random: Uint8Array | null,
   readSeq: number,
@@ -48,18 +49,18 @@ async function look(reader: Reader, context: LookContext, input: SearchInput) {
   const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { ...NOTHING, wantsFullText: false, model: BUILT_IN_MODEL };
-  const freshness = freshAt(agent.policies, context.nowMs);
-  // The index may have expired entries that were not swept yet, and that are not in the result.
+  const freshness = freshAt(agent.policies, context);
+  // The index may have entries that do not exist for who searches, and that are not in the result.
   const wanted = input.collapse
     ? Math.max(input.limit, Math.min(input.limit * MORE_TO_COLLAPSE, MOST_TO_COLLAPSE))
     : input.limit;
-  const limit = wanted + (await countExpired(reader, agent, freshness));
+  const limit = wanted + (await countHidden(reader, agent, freshness));
   const { prefix, minSimilarity, filter } = input;
   const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {
     workspaceId: context.workspaceId,
     agent,
     query: input.query,
-    options: { limit, prefix, minSimilarity, ...(filter && { filter: { conditions: filter, nowMs: context.nowMs } }) },
+    options: { limit, prefix, minSimilarity, ...(filter && { filter: { conditions: filter, ...freshness } }) },
     queryVector,
   });
   return {
@@ -97,8 +98,8 @@ async function showHits(
         others?.map(({ row }) => row[1]),
       ),
     ),
-    recall: recallOf(shown.map(({ best: { row } }) => row[7])),
-    readSeq: rows[0]?.[9] ?? 0,
+    recall: recallOf(shown.map(({ best: { row } }) => row[8])),
+    readSeq: rows[0]?.[10] ?? 0,
   };
 }
 
@@ -112,13 +113,13 @@ const NOTHING = { items: [], recall: recallOf([]), readSeq: 0 };
 
 /** @param similar the keys of what was collapsed into it; absent when nothing is collapsed */
 function showHit({ policies }: AgentState, { row, similarity }: Found, similar: readonly string[] | undefined): string {
-  const [, key, value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, random] = row;
+  const [, key, value, metadata, createdAt, updatedAt, expiresAt, aside, writtenSeq, random] = row;
   return (
     `{"key":${JSON.stringify(key)},"value":${value},"metadata":${metadata},` +
     `"similarity":${Number(similarity.toFixed(6))},"created_at":"${showTime(createdAt)}",` +
     `"updated_at":"${showTime(updatedAt)}","audit_id":"${versionOf(writtenSeq, random)}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(policies, { updatedAt, expiresAt })))}` +
-    `${similar === undefined ? "" : `,"similar":${JSON.stringify(similar)}`}}`
+    `${markOf({ isSetAside: aside !== null })}${similar === undefined ? "" : `,"similar":${JSON.stringify(similar)}`}}`
   );
 }
 

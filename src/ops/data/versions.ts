@@ -9,6 +9,7 @@ import { showTime } from "../../ids.ts";
 import { type Recall, readAt, recallOf } from "../../log/recall.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../screen/decide.ts";
+import type { Viewer } from "../../screen/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { noEntry } from "./missing.ts";
 import { MAX_PAGE_CHARACTERS } from "./page.ts";
@@ -23,10 +24,11 @@ const NOTHING: Found = { items: [], next: null, keptSince: null, recall: {} };
 
 /** Reads a page of versions, as it was at one moment. */
 const lookUp = (reader: Reader, context: LookContext, input: Input) =>
-  atOneMoment(reader, input.agentId, context, (own, agent) => readPage(own, agent, input, context.nowMs));
+  atOneMoment(reader, input.agentId, context, (own, agent) => readPage(own, agent, input, context));
 
-async function readPage(reader: Reader, agent: AgentState | null, input: Input, nowMs: number): Promise<Found> {
+async function readPage(reader: Reader, agent: AgentState | null, input: Input, viewer: Viewer): Promise<Found> {
   if (agent === null) return NOTHING;
+  const { nowMs } = viewer;
   const { key, page, includeValues } = input;
   const readable = await readableHistory(reader, agent, nowMs);
   const before = page.after === undefined ? Number.MAX_SAFE_INTEGER : Number(page.after);
@@ -37,24 +39,37 @@ async function readPage(reader: Reader, agent: AgentState | null, input: Input, 
   );
   if (versions.length === 0 && page.after === undefined) return NOTHING;
   const keptSince = showTime(readable.sinceMs);
-  if (includeValues) return { ...(await withContents(reader, key, versions, last)), keptSince };
+  if (includeValues) return { ...(await withContents(reader, key, { versions, last, viewer })), keptSince };
   const items = versions.map((version) => showVersion(key, version));
   return { items, next: last?.writtenSeq ?? null, keptSince, recall: {} };
 }
 
-/** Shows versions with their contents. The page ends early, with a cursor, when they are long. */
+/**
+ * Shows versions with their contents, without those that are set aside and that the viewer does not see. The page ends
+ * early, with a cursor, when they are long.
+ */
 async function withContents(
   reader: Reader,
   key: string,
-  versions: readonly EntryVersion[],
-  last: EntryVersion | null,
+  { versions, last, viewer }: { versions: readonly EntryVersion[]; last: EntryVersion | null; viewer: Viewer },
 ): Promise<Omit<Found, "keptSince">> {
   const items: string[] = [];
   let characters = 0;
-  const upTo = (count: number) => recallOf(versions.slice(0, count).map(({ writtenSeq }) => writtenSeq));
+  const isShown = ({ isSetAside }: EntryVersion) => viewer.seesSetAside || !isSetAside;
+  const upTo = (count: number) =>
+    recallOf(
+      versions
+        .slice(0, count)
+        .filter(isShown)
+        .map(({ writtenSeq }) => writtenSeq),
+    );
   for (const [at, version] of versions.entries()) {
     if (characters >= MAX_PAGE_CHARACTERS) {
       return { items, next: versions[at - 1]?.writtenSeq ?? null, recall: upTo(at) };
+    }
+    if (!isShown(version)) {
+      items.push(showVersion(key, version));
+      continue;
     }
     const content = await findVersion(reader, version.id);
     if (content === undefined) throw new Error("a version vanished inside its own snapshot");
@@ -75,7 +90,7 @@ function showVersion(key: string, version: EntryVersion, content: object = {}): 
     ended_at: ended === null ? null : showTime(ended.at),
     ended_by: ended === null ? null : { audit_id: ended.auditId, operation: ended.operation },
     ...(revertedFrom !== null && { reverted_from: revertedFrom }),
-    quarantined: false,
+    quarantined: version.isSetAside,
     ...content,
   });
 }

@@ -12,6 +12,7 @@ import {
   type LookContext,
   type Outcome,
   type Run,
+  refused,
 } from "../../core/writer/operation.ts";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
@@ -27,6 +28,8 @@ import { noVersion } from "./missing.ts";
 
 const STORED = "Stored.";
 const REDACTED = "Stored, with what the policies do not allow replaced.";
+const VERSION_SET_ASIDE =
+  "The version is set aside, so that its content is not written again. Release it with DELETE /v1/quarantine first.";
 const REPORTED = "Stored. The policies report what they found.";
 
 type Input = OperationInputs["data.write"];
@@ -72,17 +75,19 @@ async function reverted(reader: Reader, context: Context, input: Revert, agent: 
   if (agent === null || writtenSeq === null) return noVersion(context, agent, input, "version_not_found");
   const { nowMs } = context;
   const readable = await readableHistory(reader, agent, nowMs);
-  const id = await findReadable(reader, agent, key, writtenSeq, { readable, nowMs });
-  if (id === undefined)
+  const found = await findReadable(reader, agent, key, writtenSeq, { readable, nowMs });
+  if (found === undefined)
     return noVersion(context, agent, input, "version_gone", { kept_since: showTime(readable.sinceMs) });
-  const { value, metadata } = await readVersion(reader, id);
+  if (found.isSetAside)
+    return refused(agent, "conflict", { key }, { code: "version_quarantined", detail: VERSION_SET_ASIDE });
+  const { value, metadata } = await readVersion(reader, found.id);
   return admitted(reader, context, { agentId, key, value, metadata, revertedFrom: revertTo }, agent);
 }
 
 /** Writes unless limits or policies refuse it. `known`: null when this is the agent's first event. */
 function admitted(reader: Reader, context: Context, input: Write, known: AgentState | null, found?: Decided) {
   const expiresAtMs = expiryOf(input, context.nowMs);
-  const admission = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
+  const admission = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context);
   return after(admission, ({ agent, bar }) => {
     const decision = underBar(bar, screening.decide(input, agent.policies, context.nowMs, found));
     return decision.allowed

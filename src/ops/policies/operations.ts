@@ -55,7 +55,7 @@ async function barOf(
   const { agentId, value } = input;
   if (agentId === null) return limits && barOfValue(limits, value);
   const writer = agent ?? context.agents.fresh(agentId, context.seq);
-  const bar = limits && (await barUnder(reader, writer, limits, input, context.nowMs));
+  const bar = limits && (await barUnder(reader, writer, limits, input, context));
   // Policies in the request cannot require a config.
   return bar ?? (input.policies === null ? barWithoutConfig(writer) : null);
 }
@@ -93,7 +93,7 @@ const replay: Run<"policy.replay"> = async (_reader, context, { agentId, policie
   return finished(agent, agentId === null ? details : naming(agent, agentId, details), {
     kind: "stream",
     contentType: form === "json" ? "application/json" : "application/x-ndjson",
-    body: { kind: "replay", agentId, policies, form, nowMs: context.nowMs },
+    body: { kind: "replay", agentId, policies, form, nowMs: context.nowMs, seesSetAside: context.seesSetAside },
   });
 };
 

@@ -3,7 +3,7 @@
 import { type AgentState, readAgent } from "../../core/rows/agents.ts";
 import { countBlockedBy } from "../../core/rows/counts/activity.ts";
 import { contentOf } from "../../core/rows/entries.ts";
-import { countExpired } from "../../core/rows/expiry.ts";
+import { countHidden } from "../../core/rows/expiry.ts";
 import { partsOf } from "../../core/rows/listing/parts.ts";
 import { versionOf } from "../../core/rows/log/events.ts";
 import { decideAlone } from "../../core/writer/admission.ts";
@@ -74,8 +74,7 @@ class Replay {
     this.#slice.begin();
     const agents = await agentsOf(connection, plan.agentId);
     for (const agent of agents) {
-      this.progress.total +=
-        agent.liveEntries - (await countExpired(connection, agent, freshAt(agent.policies, plan.nowMs)));
+      this.progress.total += agent.liveEntries - (await countHidden(connection, agent, freshAt(agent.policies, plan)));
     }
     for (const agent of agents) await this.#replayAgent(agent);
     const blocked_before = await countBlockedBy(connection, plan.agentId, () => this.#slice.pause());
@@ -87,7 +86,7 @@ class Replay {
   }
 
   async #replayAgent(agent: AgentState): Promise<void> {
-    const moment = { nowMs: this.plan.nowMs, pause: () => this.#slice.pause() };
+    const moment = { ...this.plan, pause: () => this.#slice.pause() };
     for await (const { sql, bound } of partsOf(this.connection, agent, "", moment)) {
       const ids = this.connection.all<[number]>(`SELECT id FROM entries WHERE ${sql}`, bound);
       for (const [id] of ids) {

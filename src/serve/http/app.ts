@@ -21,6 +21,7 @@ import { checkpointRoutes } from "../../ops/checkpoints/routes.ts";
 import { configRoutes } from "../../ops/config/routes.ts";
 import { dataRoutes } from "../../ops/data/routes.ts";
 import { policyRoutes } from "../../ops/policies/routes.ts";
+import { quarantineRoutes } from "../../ops/quarantine/routes.ts";
 import { sinkRoutes } from "../../ops/sinks/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../../ops/tlog/routes.ts";
 import { Problem } from "../../problem.ts";
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   configRoutes,
   checkpointRoutes,
   dataRoutes,
+  quarantineRoutes,
   policyRoutes,
   auditRoutes,
   tlogRoutes,

@@ -24,6 +24,7 @@ import type { LookContext } from "../../core/writer/operation.ts";
 import { earlierReply } from "../../core/writer/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../../core/writer/storage-failure.ts";
 import { systemClock } from "../../ids.ts";
+import { seesSetAside } from "../../log/event.ts";
 import { isInspection, looksAlone } from "../../operations.ts";
 import { streamExport } from "../../ops/audit/export.ts";
 import { streamExtract } from "../../ops/audit/extract.ts";
@@ -194,7 +195,8 @@ function explain(error: unknown): [ProblemCode, string] {
 async function look({ workspaceId, name, input, principal }: Query): Promise<unknown> {
   const nowMs = clock();
   const apart: LookContext["apart"] = (read) => readApart(workspaceId, read);
-  const context = { workspaceId, principal, nowMs, site: options.site, apart, indexes, queryEmbedder };
+  const who = { principal, nowMs, seesSetAside: seesSetAside(principal.actor) };
+  const context = { workspaceId, ...who, site: options.site, apart, indexes, queryEmbedder };
   const own = lookOf(name);
   const read = (reader: Connection) => own(reader, context, input);
   if (!looksAlone(name)) return workspaces.use(workspaceId, nowMs, read);

@@ -58,6 +58,7 @@ import { showKeyOfDigest, showKeys } from "../../ops/keys/shown.ts";
 import { memberOperations } from "../../ops/members/operations.ts";
 import { showInvitationOfDigest, showInvitations, showMember, showMembers } from "../../ops/members/shown.ts";
 import { policyOperations } from "../../ops/policies/operations.ts";
+import { quarantineOperations } from "../../ops/quarantine/operations.ts";
 import { sinkOperations } from "../../ops/sinks/operations.ts";
 import { showSink, showSinks } from "../../ops/sinks/shown.ts";
 import { showEntries, showTile } from "../../ops/tlog/tiles.ts";
@@ -80,6 +81,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...lineageOperations,
   ...memberOperations,
   ...policyOperations,
+  ...quarantineOperations,
   ...sinkOperations,
   ...workloadOperations,
 };

@@ -64,6 +64,14 @@ export class EntryCheck {
       return null;
     }
     const { live_from: liveFrom, live_to: liveTo } = row;
+    if (row.quarantined !== this.#facts.history.facts.quarantines.setAsideBy(row.written_seq)) {
+      const message = "a stored entry is marked as set aside, or is not, other than the events say";
+      this.report("content_mismatch", row.written_seq, message, {
+        table: "entries",
+        key: row.key,
+        names: namedBy(row),
+      });
+    }
     const seen = this.#visibility?.add(liveFrom, liveTo, row.updated_at, row.expires_at ?? NEVER) ?? false;
     if (liveTo === null && this.#isProved(row)) return null;
     return { check: this, row, seen, stale: this.#facts.census.add(this.agent.agentId, row) };

@@ -23,6 +23,7 @@ export const ENTRY = new RowForm("e", {
   created_at: "integer",
   updated_at: "integer",
   expires_at: "integer?",
+  quarantined: "integer?",
 });
 export type StoredRow = RowOf<typeof ENTRY>;
 

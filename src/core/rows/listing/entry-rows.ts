@@ -21,6 +21,7 @@ export interface ListedEntry {
   writtenSeq: number;
   /** The id of the event that wrote the entry. */
   version: string;
+  isSetAside: boolean;
 }
 
 /**
@@ -29,9 +30,19 @@ export interface ListedEntry {
 const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
 
 /** The columns of an entry in a list, in the order of the constants below. The last one is its value, or {@link SIZE}. */
-const COLUMNS = ["key", "id", "metadata", "created_at", "updated_at", "expires_at", "written_seq", "random"];
-const [KEY, ID, METADATA, CREATED_AT, UPDATED_AT, EXPIRES_AT, WRITTEN_SEQ, RANDOM, VALUE] = [
-  0, 1, 2, 3, 4, 5, 6, 7, 8,
+const COLUMNS = [
+  "key",
+  "id",
+  "metadata",
+  "created_at",
+  "updated_at",
+  "expires_at",
+  "quarantined",
+  "written_seq",
+  "random",
+];
+const [KEY, ID, METADATA, CREATED_AT, UPDATED_AT, EXPIRES_AT, QUARANTINED, WRITTEN_SEQ, RANDOM, VALUE] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ] as const;
 const COUNT = COLUMNS.length + 1;
 
@@ -80,6 +91,7 @@ function rowOf(packedRow: PackedRows, includeValues: boolean): EntryRow {
     expiresAt: packedRow.isNull(EXPIRES_AT) ? null : sound(packedRow.integer(EXPIRES_AT)),
     writtenSeq,
     version: versionOf(writtenSeq, packedRow.isBlob(RANDOM) ? packedRow.bytesOf(RANDOM) : null),
+    isSetAside: !packedRow.isNull(QUARANTINED),
     characters: text?.length ?? 0,
   };
 }

@@ -64,7 +64,7 @@ export async function countListed(
 ): Promise<number> {
   const shown = ungrouped(prefix, delimiter);
   const isAll = prefix === "" && shown.sql === "" && moment.asOf === undefined;
-  if (isAll && (await visible(reader, agent, moment.nowMs)).sql === "") return agent.liveEntries;
+  if (isAll && (await visible(reader, agent, moment)).sql === "") return agent.liveEntries;
   let total = 0;
   for await (const { sql, bound } of partsOf(reader, agent, prefix, moment, true)) {
     const statement = `SELECT count(*) FROM entries WHERE ${sql} ${shown.sql}`;

@@ -1,5 +1,6 @@
 /** Reads present entries in the order of their keys. */
 import type { Sorting } from "../../../operation-facts.ts";
+import type { Viewer } from "../../../screen/retention.ts";
 import type { MaybePromise, Reader } from "../../../store/transaction.ts";
 import type { SqlValue } from "../../../store/values.ts";
 import { goOn } from "../../../store/walk.ts";
@@ -26,9 +27,9 @@ export const rowsByKey = <R extends readonly [key: string, ...unknown[]]>(
   agent: AgentState,
   columns: string,
   range: KeyRange,
-  nowMs: number,
+  viewer: Viewer,
 ): Promise<R[]> =>
-  readByKey(reader, agent, range, nowMs, {
+  readByKey(reader, agent, range, viewer, {
     read: (rest, bound) => reader.all<R>(`SELECT ${columns} FROM entries ${rest}`, bound),
     keyOf: ([key]) => key,
   });
@@ -44,11 +45,11 @@ export async function readByKey<R>(
   reader: Reader,
   agent: AgentState,
   range: KeyRange,
-  nowMs: number,
+  viewer: Viewer,
   { read, keyOf }: Reading<R>,
 ): Promise<R[]> {
   const keys = keysOf(range);
-  const shown = await visible(reader, agent, nowMs);
+  const shown = await visible(reader, agent, viewer);
   const rows = await read(
     `WHERE agent = ? AND live_to IS NULL AND ${keys.sql} ${shown.sql} ORDER BY key ${range.order ?? "asc"} LIMIT ? OFFSET ?`,
     [agent.firstSeq, ...keys.bound, ...shown.bound, range.limit, range.offset ?? 0],

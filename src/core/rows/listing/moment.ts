@@ -1,7 +1,7 @@
 /** Reads several parts of an agent's state that were all there at one moment of the log. */
 import type { Reader } from "../../../store/transaction.ts";
 import { type AgentState, readAgent } from "../agents.ts";
-import { unchangedSince } from "../entry-changes.ts";
+import { newestPlacement, unchangedSince } from "../entry-changes.ts";
 import { headOf } from "../log/events.ts";
 
 /** Runs what must see one state of the file, over a connection of its own. */
@@ -20,9 +20,10 @@ export async function atOneMoment<T extends object>(
   { apart }: Apart,
   read: (reader: Reader, agent: AgentState | null) => Promise<T>,
 ): Promise<T & { readSeq: number }> {
+  const placement = await newestPlacement(reader);
   const agent = await readAgent(reader, agentId);
   const found = await read(reader, agent);
-  const readSeq = agent === null ? await headOf(reader) : await unchangedSince(reader, agent);
+  const readSeq = agent === null ? await headOf(reader) : await unchangedSince(reader, agent, placement);
   if (readSeq !== null) return { ...found, readSeq };
   return apart(async (own) => ({ ...(await read(own, await readAgent(own, agentId))), readSeq: await headOf(own) }));
 }

@@ -1,11 +1,11 @@
 /** Divides all entries of an agent's present or earlier state into parts, for work that examines each entry. */
-import { freshAt } from "../../../screen/retention.ts";
+import { freshAt, type Viewer } from "../../../screen/retention.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import type { SqlValue } from "../../../store/values.ts";
 import { goOn, pagesByTwo } from "../../../store/walk.ts";
 import type { AgentState } from "../agents.ts";
 import { endOfPrefix, WITH_IDS_OF_AGENT } from "../entries.ts";
-import { FRESH, freshBounds, hasEnded } from "../expiry.ts";
+import { FRESH, freshBounds, mayHide } from "../expiry.ts";
 
 /** A condition on `entries`, with its parameters. */
 export interface Where {
@@ -13,9 +13,8 @@ export interface Where {
   bound: readonly SqlValue[];
 }
 
-/** The time of a list, and a function that gives other work of the thread a turn. */
-export interface ListMoment {
-  nowMs: number;
+/** Who lists and when, and a function that gives other work of the thread a turn. */
+export interface ListMoment extends Viewer {
   /** The position right after which the listed state was; the present one by default. */
   asOf?: number;
   pause(): Promise<void>;
@@ -29,16 +28,16 @@ const PART = 500;
  */
 const SHARE = 1 / 8;
 
-/** Returns the condition that an entry is visible. It is empty if nothing has expired, so that the index is enough. */
-export async function visible(reader: Reader, agent: AgentState, nowMs: number): Promise<Where> {
-  const fresh = freshAt(agent.policies, nowMs);
-  if (fresh.cutoffMs < 0 && !(await hasEnded(reader, agent, nowMs))) return { sql: "", bound: [] };
+/** Returns the condition that an entry is visible. It is empty if none is hidden, so that the index is enough. */
+export async function visible(reader: Reader, agent: AgentState, viewer: Viewer): Promise<Where> {
+  const fresh = freshAt(agent.policies, viewer);
+  if (!(await mayHide(reader, agent, fresh))) return { sql: "", bound: [] };
   return { sql: `AND +${FRESH}`, bound: freshBounds(fresh) };
 }
 
 /**
  * Yields conditions, each for about 500 of the visible entries whose keys begin with `prefix`.
- * @param onlyKeys whether only keys will be read, so that the index is enough if nothing has expired
+ * @param onlyKeys whether only keys will be read, so that the index is enough if none is hidden
  */
 export async function* partsOf(
   reader: Reader,
@@ -47,7 +46,7 @@ export async function* partsOf(
   moment: ListMoment,
   onlyKeys = false,
 ): AsyncGenerator<Where> {
-  const { sql, bound } = await visible(reader, agent, moment.nowMs);
+  const { sql, bound } = await visible(reader, agent, moment);
   const lastId = (await reader.value<number | null>("SELECT max(id) FROM entries")) ?? 0;
   const isDense = !(onlyKeys && sql === "") && prefix === "" && agent.liveEntries >= lastId * SHARE;
   const ranges = isDense ? idRanges(lastId) : keyRanges(reader, agent, prefix);

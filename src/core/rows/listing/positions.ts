@@ -1,6 +1,7 @@
 /** Finds the entries of one page of a list that is filtered, sorted, grouped or of an earlier state. Their rows are read later. */
 import type { JsonObject } from "../../../json.ts";
 import type { Filter, Sorting } from "../../../operation-facts.ts";
+import type { Viewer } from "../../../screen/retention.ts";
 import type { Reader } from "../../../store/transaction.ts";
 import { nextTurn } from "../../../timer.ts";
 import type { AgentState } from "../agents.ts";
@@ -52,15 +53,15 @@ async function walk(
   reader: Reader,
   agent: AgentState,
   wanted: Omit<Wanted, "filter"> & { filter: EntryFilter; after: Position | null; count: number },
-  { nowMs, pause }: ListMoment,
+  moment: ListMoment,
 ): Promise<{ places: EntryPosition[]; reached: string | null }> {
   const { prefix, order, filter, count } = wanted;
   const places: EntryPosition[] = [];
   let after = wanted.after === null ? null : String(wanted.after[0]);
   for (let looked = 0; looked < LOOKED_AT_FIRST; looked += ENTRIES_AT_ONCE) {
-    await pause();
+    await moment.pause();
     const range = { prefix, order, after, limit: ENTRIES_AT_ONCE };
-    const rows = await rowsByKey<Walked>(reader, agent, "key, id, metadata", range, nowMs);
+    const rows = await rowsByKey<Walked>(reader, agent, "key, id, metadata", range, moment);
     for (const [key, id, metadata] of rows) {
       if (filter.matches(JSON.parse(metadata) as JsonObject)) places.push({ id, position: [key] });
       if (places.length === count) return { places, reached: null };
@@ -97,10 +98,9 @@ async function scan(
   return best.places();
 }
 
-/** A filter, and the time at which entries must be visible. */
-export interface MatchedAt {
+/** A filter, and for whom entries must be visible. */
+export interface MatchedAt extends Viewer {
   conditions: Filter;
-  nowMs: number;
 }
 
 /** Returns the ids of the entries under a prefix that match a filter. */
@@ -108,11 +108,11 @@ export async function findMatching(
   reader: Reader,
   agent: AgentState,
   prefix: string,
-  { conditions, nowMs }: MatchedAt,
+  { conditions, ...viewer }: MatchedAt,
 ): Promise<Set<number>> {
   const found = new Set<number>();
   const compiled = entryFilter(conditions);
-  for await (const part of partsOf(reader, agent, prefix, { nowMs, pause: nextTurn })) {
+  for await (const part of partsOf(reader, agent, prefix, { ...viewer, pause: nextTurn })) {
     for (const id of await matchingIds(reader, part, compiled)) found.add(id);
   }
   return found;

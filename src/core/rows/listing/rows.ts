@@ -75,7 +75,7 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
     await moment.pause();
     const want = Math.min(size.rows, left);
     const range = { prefix, order, after, offset, limit: want };
-    const rows = await readByKey(reader, agent, range, moment.nowMs, {
+    const rows = await readByKey(reader, agent, range, moment, {
       read: (rest, bound) => readRows(reader, includeValues, rest, bound),
       keyOf: ({ key }) => key,
     });
@@ -107,10 +107,11 @@ async function readPlaces(
   agent: AgentState,
   places: readonly EntryPosition[],
   { includeValues, filter, ...wanted }: WantedPage,
-  { nowMs, asOf }: ListMoment,
+  moment: ListMoment,
   size: StepSize,
 ): Promise<Listed[]> {
-  const shown = await visible(reader, agent, nowMs);
+  const { asOf } = moment;
+  const shown = await visible(reader, agent, moment);
   const state = asOf === undefined ? "live_to IS NULL" : PRESENT_AT;
   const at = asOf === undefined ? [] : [asOf, asOf];
   const rest = `WHERE ${WITH_IDS_OF_AGENT} AND ${state} ${shown.sql} LIMIT ?`;

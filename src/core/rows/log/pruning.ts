@@ -2,7 +2,7 @@
  * Prunes the log. Events before a position are deleted; their hashes stay in the tiles of the tree. Events on which
  * something else depends are kept: the first event of each chain and its last one before the position, all events that
  * a stored entry, config, checkpoint or key names, all events that state rows or heads, each agent's
- * newest suspension or resumption, its newest sweep, and the declared restores. The event of the pruning states what is kept.
+ * newest suspension or resumption, its newest sweep, all quarantines and their releases, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
 import schema from "../../../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
@@ -15,6 +15,7 @@ import type { Reader, Transaction } from "../../../store/transaction.ts";
 import { sqlTexts } from "../../../store/values.ts";
 import { goOn } from "../../../store/walk.ts";
 import { sqlNames } from "../entry-changes.ts";
+import { PLACED } from "../quarantine/stored.ts";
 import { SWITCHED } from "../suspension.ts";
 import { SWEPT } from "../sweeps.ts";
 
@@ -81,6 +82,7 @@ const KEPT = `(SELECT 0
   UNION SELECT max(seq) FROM events WHERE ${SWEPT} GROUP BY agent_id
   UNION SELECT seq ${ERASED_ALONE}
   UNION SELECT details ->> '$.version.key_of' ${ERASED_ALONE} AND details ->> '$.version.key_of' IS NOT NULL
+  UNION SELECT seq FROM events WHERE ${PLACED}
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND result = 'ok' AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** SQL: the events that a pruning deletes. The position is the only parameter. */

@@ -49,7 +49,7 @@ export class Census {
     const { replay } = this;
     if (!replay.overflowed) {
       this.#compare(verifier, replay, 0);
-      return reportImpossible(verifier, [replay]);
+      return reportImpossible(verifier, this.histories, [replay]);
     }
     const parts: Replay[] = [];
     for (let part = 0; part < replay.parts; part++) {
@@ -60,7 +60,7 @@ export class Census {
       this.#compare(verifier, partial, part);
       parts.push(partial.withoutKeys());
     }
-    reportImpossible(verifier, parts);
+    reportImpossible(verifier, this.histories, parts);
   }
 
   #compare(verifier: LogVerifier, replay: Replay, part: number): void {
@@ -75,10 +75,11 @@ export class Census {
 }
 
 /** Reports events that are not possible after those before them. @param parts replays of all parts of the keys */
-function reportImpossible(verifier: LogVerifier, parts: readonly Replay[]): void {
+function reportImpossible(verifier: LogVerifier, { quarantines }: Histories, parts: readonly Replay[]): void {
   const report = (agentId: string | null, seq: number, message: string): void =>
     verifier.report("operation_impossible", agentId, seq, message, allOf("entries"));
-  for (const { impossible } of parts) for (const { agentId, seq, message } of impossible) report(agentId, seq, message);
+  for (const { impossible } of [quarantines, ...parts])
+    for (const { agentId, seq, message } of impossible) report(agentId, seq, message);
   for (const agentId of verifier.chains.keys()) {
     const [changes = [], ...others] = parts.map((replay) => replay.prefixChanges(agentId));
     for (const [index, { seq, stated, blankWrites, ...first }] of changes.entries()) {

@@ -10,6 +10,7 @@ import { integer, textBytes } from "../../columns.ts";
 import { eventColumn, readNamedEvent } from "../events-named.ts";
 import { loadErasedWrites } from "./erased-writes.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
+import { loadQuarantines } from "./quarantines.ts";
 import { type KeepingPolicies, keepingOf, type PoliciesVersion, Retention } from "./retention.ts";
 
 const ROWS_AT_ONCE = 2_000;
@@ -25,7 +26,8 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
   const retention = new Map(
     Array.from(configs, ([agentId, versions]) => [agentId, new Retention(versions, workspacePolicies)]),
   );
-  const others: StoredFacts = { ...NOTHING_STORED, retention: new Retention(new Map(), workspacePolicies) };
+  const quarantines = await loadQuarantines(reader);
+  const others = { ...NOTHING_STORED, retention: new Retention(new Map(), workspacePolicies), quarantines };
   const retentionFor = (agentId: string | null) => retention.get(agentId) ?? others.retention;
   const swept = configs.size === 0 && others.retention.isNone ? new Map() : await loadSweeps(reader, retentionFor);
   const histories = await loadBeginnings(reader, wanted);
@@ -37,6 +39,7 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
       retention: retentionFor(agentId),
       sweptBeforeMs: swept.get(agentId) ?? -1,
       historyFrom: histories.get(agentId) ?? 0,
+      quarantines,
     });
   }
   return new Histories(facts, others, prunedBefore, start, await loadErasedWrites(reader));

@@ -3,13 +3,14 @@
  * of many entries at once (restores, deletions by prefix, sweeps of expired entries).
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
-import type { AuditEventBody } from "../../../log/event.ts";
+import { type AuditEventBody, seesSetAside } from "../../../log/event.ts";
 import type { Freshness } from "../../../screen/retention.ts";
 import type { ErasedWrites } from "./erased-writes.ts";
 import { firstAtOrAfter } from "./positions.ts";
+import { Quarantines } from "./quarantines.ts";
 import { NO_RETENTION, type Retention } from "./retention.ts";
 
-/** A change of many keys, and which entries had not expired then. */
+/** A change of many keys, and which entries existed for its actor. */
 export type BulkChange = PrefixChange | RestoreChange;
 
 /** A deletion of the entries under a prefix. */
@@ -52,6 +53,8 @@ export interface StoredFacts {
   sweptBeforeMs: number;
   /** Of the versions that ended before this position, only those that checkpoints see are stored. */
   historyFrom: number;
+  /** What is set aside, of all agents. */
+  quarantines: Quarantines;
 }
 
 export const NOTHING_STORED: StoredFacts = {
@@ -59,12 +62,14 @@ export const NOTHING_STORED: StoredFacts = {
   retention: NO_RETENTION,
   sweptBeforeMs: -1,
   historyFrom: 0,
+  quarantines: new Quarantines(),
 };
 
-/** Returns which entries had not expired at an event. */
+/** Returns which entries existed for an event's actor. */
 const freshAtEvent = (retention: Retention, event: AuditEventBody, effect: RecordedEffect): Freshness => ({
   cutoffMs: cutoffOf(retention, event, effect),
   nowMs: Date.parse(event.timestamp),
+  seesSetAside: seesSetAside(event.actor),
 });
 
 /** Returns the cutoff at an event. A restore depends on the config before it and on the config after it. */
@@ -180,6 +185,8 @@ export class AgentHistory {
         this.blankWrites += 1;
         return;
       case "end":
+      case "set_aside":
+      case "release":
       case "suspend":
       case "resume":
       case "prune":
@@ -324,6 +331,11 @@ export class Histories {
     readonly start = -1,
     readonly erasedWrites: ErasedWrites = new Map(),
   ) {}
+
+  /** What is set aside, of all agents. */
+  get quarantines(): Quarantines {
+    return this.others.quarantines;
+  }
 
   /** Returns the history of an agent, which is empty before its first event. */
   of(agentId: string | null): AgentHistory {

@@ -1,7 +1,7 @@
 /** The events about a single key, which a replay follows from key to key. */
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
-import type { AuditEventBody } from "../../../log/event.ts";
+import { type AuditEventBody, seesSetAside } from "../../../log/event.ts";
 import { isOfPresent } from "../../../log/recall.ts";
 import { eventFacts } from "../../../operations.ts";
 
@@ -15,6 +15,8 @@ export interface KeyEvent {
   act: KeyAct;
   agent_id: string | null;
   config_version: string | null;
+  /** Whether its actor sees what is set aside. */
+  sees: boolean;
   seq: number;
   timeMs: number;
   key: string;
@@ -36,6 +38,7 @@ export function keyEventOf(event: AuditEventBody, details: JsonObject | null): K
   const of = {
     agent_id,
     config_version,
+    sees: seesSetAside(event.actor),
     seq,
     timeMs: Date.parse(timestamp),
     digest: "",

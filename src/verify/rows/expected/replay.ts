@@ -13,7 +13,7 @@
 import { staysPresent } from "../../../core/rows/restore.ts";
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
-import type { AuditEventBody } from "../../../log/event.ts";
+import { type AuditEventBody, seesSetAside } from "../../../log/event.ts";
 import { type ListedRecall, listedRecall } from "../../../log/recall.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { StoredLife } from "../entry.ts";
@@ -63,6 +63,7 @@ interface AgentReplay {
   keyOf: Map<number, FollowedKey>;
 }
 
+const SET_ASIDE = "the operation states that it returned a version that was set aside then";
 const NOT_THERE = "the operation states that it returned a version that was not there then";
 
 /** An event that is not possible after the events before it. */
@@ -117,11 +118,13 @@ export class Replay {
   }
 
   /** Returns a write whose version was erased alone; null for every other event. */
-  #erasedWrite({ agent_id, config_version, seq, timestamp }: AuditEventBody, details: JsonObject | null) {
+  #erasedWrite(event: AuditEventBody, details: JsonObject | null) {
+    const { actor, agent_id, config_version, seq, timestamp } = event;
     const known = details === null ? this.#histories.erasedWrites.get(seq) : undefined;
     if (known === undefined) return null;
     const timeMs = Date.parse(timestamp);
-    return { act: "writes", agent_id, config_version, seq, timeMs, digest: ERASED, returned: null, ...known } as const;
+    const said = { seq, timeMs, sees: seesSetAside(actor), digest: ERASED, returned: null, ...known };
+    return { act: "writes", agent_id, config_version, ...said } as const;
   }
 
   /** After a version was erased alone, no restore brings it back. */
@@ -166,14 +169,16 @@ export class Replay {
     }
     const before = known.present;
     if (before !== null) {
-      // An expired entry does not exist any more, so the next write of its key creates a new one.
-      const goesOn = isFresh(before.timeMs, before.expiresMs, freshAt(history, event));
+      // An entry that does not exist for who writes: the next write of its key creates a new one.
+      const fresh = freshAt(history, event);
+      const isThere = isFresh(existing(history, before, seq), { ...fresh, seesSetAside: true });
+      const goesOn = isFresh(existing(history, before, seq), fresh);
       if (goesOn) {
         version.created = before.created;
         version.createdMs = before.createdMs;
       }
-      if (history.isSeenNow(before.from, seq) || (goesOn && history.keeps(event))) this.#end(agent, known, seq, true);
-      else this.#drop(agent, known, before.written, seq, goesOn);
+      if (history.isSeenNow(before.from, seq) || (isThere && history.keeps(event))) this.#end(agent, known, seq, true);
+      else this.#drop(agent, known, before.written, seq, isThere);
     }
     agent.keyOf.set(seq, known);
     this.#forget(agent, known);
@@ -187,7 +192,7 @@ export class Replay {
     if (history.isOpen) return;
     const { act, agent_id: agentId, seq } = event;
     const present = known?.present ?? null;
-    const isThere = present !== null && isFresh(present.timeMs, present.expiresMs, freshAt(history, event));
+    const isThere = present !== null && isFresh(existing(history, present, seq), freshAt(history, event));
     if (act !== "misses" && !isThere) {
       this.impossible.push({ agentId, seq, message: "the operation found an entry, and there was none under its key" });
     } else if (act === "misses" && isThere && !history.mayBeSwept(present)) {
@@ -199,10 +204,13 @@ export class Replay {
   }
 
   /** Compares the versions that a read lists with those that there were. */
-  #recall({ agent_id: chain, seq }: AuditEventBody, recall: ListedRecall): void {
-    const { agentId, positions, checkpoints, readSeq } = recall;
-    const { start, prunedBefore } = this.#histories;
+  #recall({ agent_id: chain, actor, seq }: AuditEventBody, recall: ListedRecall): void {
+    const { agentId, positions, checkpoints, readSeq, seenAt } = recall;
+    const { start, prunedBefore, quarantines } = this.#histories;
     if (seq <= start || prunedBefore > 0 || this.overflowed) return;
+    const isAside = (written: number) => quarantines.isSetAside(written, seenAt + 1);
+    if (this.#part === 0 && !seesSetAside(actor) && positions.some(isAside))
+      this.impossible.push({ agentId: chain, seq, message: SET_ASIDE });
     // What was there before a pruning is known only as far as it was kept.
     if (readSeq !== null && readSeq <= start) return;
     const agent = this.#agent(agentId);
@@ -364,7 +372,7 @@ export class Replay {
   /** Applies a deletion by prefix to one of its keys. */
   #endUnder(agent: AgentReplay, one: FollowedKey, change: PrefixChange): void {
     const { present } = one;
-    if (present === null || !isFresh(present.timeMs, present.expiresMs, change)) return;
+    if (present === null || !isFresh(existing(agent.history, present, change.seq), change)) return;
     if (agent.history.mayBeSwept(present, change)) change.open += 1;
     else change.found += 1;
     if (change.ends) this.#end(agent, one, change.seq, change.keeps || agent.history.wasSeen(present.from, change.seq));
@@ -377,9 +385,10 @@ export class Replay {
     if (asOf === null) one.present = null;
     if (asOf === null || (present !== null && present.from <= asOf)) return;
     const wanted = one.past.find(
-      ({ from, to, timeMs, expiresMs }) => from <= asOf && to > asOf && isFresh(timeMs, expiresMs, change),
+      (past) => past.from <= asOf && past.to > asOf && isFresh(existing(agent.history, past, seq), change),
     );
-    if (present !== null && staysPresent(present, change, wanted?.written)) return;
+    const now = present && { ...existing(agent.history, present, seq), written: present.written };
+    if (now !== null && staysPresent(now, change, wanted?.written)) return;
     this.#end(agent, one, seq, true);
     if (wanted === undefined) return;
     const { to: _, ...version } = wanted;
@@ -462,8 +471,16 @@ export class Replay {
   }
 }
 
-/** Returns which entries had not expired at an event. */
-const freshAt = (history: AgentHistory, { config_version, seq, timeMs }: KeyEvent): Freshness => ({
+/** Returns which entries existed for an event's actor. */
+const freshAt = (history: AgentHistory, { config_version, sees, seq, timeMs }: KeyEvent): Freshness => ({
   cutoffMs: history.facts.retention.cutoff(config_version, seq, timeMs),
   nowMs: timeMs,
+  seesSetAside: sees,
+});
+
+/** Returns a version as it was right before the event at a position. */
+const existing = ({ facts }: AgentHistory, { written, timeMs, expiresMs }: Version, seq: number) => ({
+  updatedAt: timeMs,
+  expiresAt: expiresMs,
+  isSetAside: facts.quarantines.isSetAside(written, seq),
 });

@@ -15,6 +15,7 @@ const TAGS = [
   { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
   { name: "Checkpoints", description: "Snapshots of an agent's state." },
   { name: "Data", description: "Governed key-value data." },
+  { name: "Quarantine", description: "Versions that are set aside: no program sees them." },
   { name: "Policies", description: "What policies decide, without a write." },
   { name: "Audit", description: "The hash-chained trail of every operation." },
   { name: "Lineage", description: "What led to a write, and what followed from it." },
