@@ -407,3 +407,45 @@ describe("a version that is set aside", () => {
     expect((await release({ quarantine: json.audit_id })).json.code).toBe("quarantine_not_found");
   });
 });
+
+const CLIENTS = 20;
+const ROUNDS = 8;
+
+// What a program is shown is in its event, and both verifiers refuse one that was set aside then.
+test("twenty clients write, read, list, set aside and release at once", async () => {
+  const agent = freshAgent();
+  const sets = new Set<string>();
+  const count = { set: 0, released: 0, changed: 0 };
+  const oneClient = async (number: number): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const key = `k${(number + round) % 5}`;
+      const version = await write(agent, key, `${number} ${round}`);
+      await Promise.all([
+        client.get("/v1/data/list", { agent_id: agent, include_values: true, sort: "updated_at" }),
+        client.post("/v1/data/search", { agent_id: agent, query: `${number}` }),
+        client.get("/v1/data/versions", { agent_id: agent, key, include_values: true }),
+      ]);
+      const { json } = await setAside(agent, { key, version });
+      if (json.count === 1) {
+        count.set++;
+        sets.add(json.audit_id);
+        const after = await client.get("/v1/data/versions", { agent_id: agent, key, include_values: true });
+        const own = after.json.data.find((one: { version: string }) => one.version === version);
+        if (own.quarantined) expect(own.value).toBeUndefined();
+      } else if (json.code === "preview_changed") count.changed++;
+      await client.read(agent, key);
+      const [some] = sets;
+      if (number % 2 === 0 && some !== undefined && sets.delete(some)) {
+        const released = await release({ quarantine: some });
+        if (released.status === 200) count.released++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_, number) => oneClient(number)));
+  expect(count).toMatchObject({ set: CLIENTS * ROUNDS, changed: 0 });
+  expect(count.released).toBeGreaterThan(0);
+  const marked = (await look(`/v1/data/list?agent_id=${agent}`)).json.data;
+  const seen = (await client.get("/v1/data/list", { agent_id: agent })).json.data;
+  const free = marked.filter(({ quarantined }: { quarantined?: true }) => quarantined !== true);
+  expect(seen.map(({ key }: { key: string }) => key)).toEqual(free.map(({ key }: { key: string }) => key));
+});

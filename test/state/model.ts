@@ -52,6 +52,8 @@ export interface RestoreCounts {
 export class ModelAgent {
   readonly #live = new Map<string, Entry>();
   readonly #checkpoints = new Map<string, Checkpoint>();
+  /** The writes that are set aside. */
+  readonly #aside = new Set<number>();
   /** The entries right after positions of the log, and how many there were. */
   readonly #moments = new Map<number, { entries: Map<string, Entry>; count: number }>();
   #past: Past[] = [];
@@ -64,6 +66,7 @@ export class ModelAgent {
     const copy = new ModelAgent();
     for (const [key, entry] of this.#live) copy.#live.set(key, entry);
     for (const [id, checkpoint] of this.#checkpoints) copy.#checkpoints.set(id, checkpoint);
+    for (const write of this.#aside) copy.#aside.add(write);
     copy.#past = [...this.#past];
     copy.#retention = this.#retention;
     copy.#history = this.#history;
@@ -92,15 +95,34 @@ export class ModelAgent {
     );
   }
 
+  /** Sets the versions that some writes made aside, or releases them. */
+  place(writes: readonly number[], isAside: boolean): void {
+    this.#step++;
+    for (const write of writes) isAside ? this.#aside.add(write) : this.#aside.delete(write);
+  }
+
+  isAside(write: number): boolean {
+    return this.#aside.has(write);
+  }
+
   /** The versions of a key, the newest write first, and when each ended; null for the present one. */
   versions(key: string, nowMs: number): [value: string, endedAt: number | null][] {
+    return this.#versions(key, nowMs).map(([{ value }, endedAt]) => [value, endedAt]);
+  }
+
+  /** The writes of these versions. */
+  writesOf(key: string, nowMs: number): number[] {
+    return this.#versions(key, nowMs).map(([{ write }]) => write);
+  }
+
+  #versions(key: string, nowMs: number): [Entry, endedAt: number | null][] {
     const present = this.#live.get(key);
     const all: [Entry, number | null][] = this.#readable(nowMs)
       .filter((past) => past.key === key)
       .map((past) => [past, past.endedAt]);
     if (present !== undefined && this.#isFresh(present, nowMs)) all.push([present, null]);
     const byWrite = new Map(all.map((one) => [one[0].write, one]));
-    return [...byWrite.values()].sort(([a], [b]) => b.write - a.write).map(([{ value }, endedAt]) => [value, endedAt]);
+    return [...byWrite.values()].sort(([a], [b]) => b.write - a.write);
   }
 
   /** Keeps the state as that of a position. */
@@ -116,9 +138,9 @@ export class ModelAgent {
    * Returns the state of a position without what has ended by itself since; whether some of the rest is no longer kept;
    * and whether anything has ended by itself.
    */
-  at(seq: number, nowMs: number): { shown: Shown[]; isLost: boolean; hasEnded: boolean } {
+  at(seq: number, nowMs: number, sees = true): { shown: Shown[]; isLost: boolean; hasEnded: boolean } {
     const { entries, count } = this.#moments.get(seq) as { entries: Map<string, Entry>; count: number };
-    const shown = this.#show(entries, nowMs);
+    const shown = this.#show(entries, nowMs, sees);
     const kept = [this.#live, ...Array.from(this.#checkpoints.values(), (one) => one.entries)];
     const past = this.#readable(nowMs);
     const isSame = (a: Entry | undefined, b: Entry) => a?.write === b.write && a.liveFrom === b.liveFrom;
@@ -131,18 +153,19 @@ export class ModelAgent {
     return { shown, isLost, hasEnded: shown.length < count };
   }
 
-  write(key: string, value: string, nowMs: number, expiresAt: number | null = null): void {
+  /** @param sees whether who writes sees what is set aside */
+  write(key: string, value: string, nowMs: number, expiresAt: number | null = null, sees = true): void {
     const step = ++this.#step;
     const before = this.#live.get(key);
-    const createdAt = before !== undefined && this.#isFresh(before, nowMs) ? before.createdAt : nowMs;
+    const createdAt = before !== undefined && this.#isFresh(before, nowMs, sees) ? before.createdAt : nowMs;
     this.#end(key, nowMs);
     this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step, expiresAt });
   }
 
   /** Returns how many were deleted. */
-  delete(wanted: (key: string) => boolean, nowMs: number): number {
+  delete(wanted: (key: string) => boolean, nowMs: number, sees = true): number {
     this.#step++;
-    const gone = [...this.#live].filter(([key, entry]) => wanted(key) && this.#isFresh(entry, nowMs));
+    const gone = [...this.#live].filter(([key, entry]) => wanted(key) && this.#isFresh(entry, nowMs, sees));
     for (const [key] of gone) this.#end(key, nowMs);
     return gone.length;
   }
@@ -157,18 +180,27 @@ export class ModelAgent {
     this.#checkpoints.delete(id);
   }
 
-  restore(id: string, parts: { config: boolean; data: boolean }, safetyId: string, nowMs: number): RestoreCounts {
+  restore(
+    id: string,
+    parts: { config: boolean; data: boolean },
+    safetyId: string,
+    nowMs: number,
+    sees = true,
+  ): RestoreCounts {
     const then = this.#checkpoints.get(id) as Checkpoint;
     const before = this.#retention;
     this.#save(safetyId, this.#step);
     this.#step++;
     // What is past the one retention or the other stays gone.
     const after = parts.config && then.retention !== undefined ? then.retention : before;
-    const isFresh = (entry: Entry) => isWithin(before, entry, nowMs) && isWithin(after, entry, nowMs);
+    const isSeen = ({ write }: Entry) => sees || !this.#aside.has(write);
+    const isFresh = (entry: Entry) => isSeen(entry) && isWithin(before, entry, nowMs) && isWithin(after, entry, nowMs);
     const counts = parts.data ? this.#restoreData(then, isFresh, nowMs) : null;
     if (parts.config && then.retention !== undefined) [this.#retention, this.#history] = [then.retention, then.history];
     if (counts !== null) return counts;
-    const unchanged = [...this.#live.values()].filter((entry) => isWithin(before, entry, nowMs)).length;
+    const unchanged = [...this.#live.values()].filter(
+      (entry) => isSeen(entry) && isWithin(before, entry, nowMs),
+    ).length;
     return { entries_restored: 0, entries_removed: 0, entries_unchanged: unchanged };
   }
 
@@ -224,9 +256,9 @@ export class ModelAgent {
   }
 
   /** Returns the value of a key; undefined when there is none or it is expired. */
-  read(key: string, nowMs: number): string | undefined {
+  read(key: string, nowMs: number, sees = true): string | undefined {
     const entry = this.#live.get(key);
-    return entry !== undefined && this.#isFresh(entry, nowMs) ? entry.value : undefined;
+    return entry !== undefined && this.#isFresh(entry, nowMs, sees) ? entry.value : undefined;
   }
 
   /** The values that a restore of the data would bring back under that retention. */
@@ -242,12 +274,12 @@ export class ModelAgent {
     return [this.#live, ...Array.from(this.#checkpoints.values(), ({ entries }) => entries)];
   }
 
-  list(nowMs: number): Shown[] {
-    return this.#show(this.#live, nowMs);
+  list(nowMs: number, sees = true): Shown[] {
+    return this.#show(this.#live, nowMs, sees);
   }
 
-  state(id: string, nowMs: number): Shown[] {
-    return this.#show((this.#checkpoints.get(id) as Checkpoint).entries, nowMs);
+  state(id: string, nowMs: number, sees = true): Shown[] {
+    return this.#show((this.#checkpoints.get(id) as Checkpoint).entries, nowMs, sees);
   }
 
   get checkpoints(): string[] {
@@ -259,13 +291,14 @@ export class ModelAgent {
     return this.#live.size;
   }
 
-  #isFresh(entry: Entry, nowMs: number): boolean {
-    return isWithin(this.#retention, entry, nowMs);
+  /** Whether an entry exists. @param sees for somebody who sees what is set aside */
+  #isFresh(entry: Entry, nowMs: number, sees = true): boolean {
+    return (sees || !this.#aside.has(entry.write)) && isWithin(this.#retention, entry, nowMs);
   }
 
-  #show(entries: Map<string, Entry>, nowMs: number): Shown[] {
+  #show(entries: Map<string, Entry>, nowMs: number, sees: boolean): Shown[] {
     return [...entries]
-      .filter(([, entry]) => this.#isFresh(entry, nowMs))
+      .filter(([, entry]) => this.#isFresh(entry, nowMs, sees))
       .map(([key, { value, createdAt, updatedAt }]) => ({ key, value, createdAt, updatedAt }))
       .sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
   }

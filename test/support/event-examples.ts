@@ -7,7 +7,7 @@ import { typeId } from "../log/sample.ts";
 
 const VALUES: Readonly<Record<string, JsonValue>> = {
   ...{ text: "x", count: 1, some: 1, flag: true, true: true, false: false, null: null, object: {} },
-  ...{ hash: "ab".repeat(32), positions: [1], time: "2026-01-01T00:00:00.000Z", agent: "a", v1: "v1", p1: "p1" },
+  ...{ hash: "ab".repeat(32), writes: [1], time: "2026-01-01T00:00:00.000Z", agent: "a", v1: "v1", p1: "p1" },
 };
 
 /** Returns a value of a form. */

@@ -14,7 +14,7 @@ import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "./pruning.ts";
-import { Driver } from "./sample-workspace.ts";
+import { Driver, PROGRAM } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
 const RUNS = Number(process.env.TEST_RUNS ?? effort({ usual: 7, long: 100 }));
@@ -38,6 +38,16 @@ type Step = (driver: Driver) => Promise<unknown>;
 
 const agent = fc.constantFrom(...AGENTS);
 const key = fc.constantFrom(...KEYS);
+/** A program, which does not see what is set aside, or a person. */
+const actor = fc.constantFrom(PROGRAM, undefined);
+
+/** The newest event but some of an operation with a result. */
+function eventOf(driver: Driver, operation: string, result: string, some: number) {
+  const sql = `SELECT seq, random, agent_id FROM events WHERE operation = ? AND result = ?
+    ORDER BY seq DESC LIMIT 1 OFFSET ?`;
+  const row = driver.connection.get<[number, Uint8Array, string]>(sql, [operation, result, some]);
+  return row === undefined ? null : { id: eventId(row[0], row[1]), agentId: row[2] };
+}
 
 /** The checkpoint with that number, counted around; without any, one that does not exist. */
 function checkpointId(driver: Driver, number: number): string {
@@ -65,26 +75,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 8,
-    arbitrary: fc.tuple(agent, key, fc.constantFrom("x", "y")).map(
-      ([a, k, v]): Step =>
+    arbitrary: fc.tuple(agent, key, fc.constantFrom("x", "y"), actor).map(
+      ([agentId, k, value, by]): Step =>
         (d) =>
-          d.write(a, k, v),
+          d.perform("data.write", { agentId, key: k, value, metadata: {} }, by),
     ),
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(agent, key).map(
-      ([agentId, k]): Step =>
+    arbitrary: fc.tuple(agent, key, actor).map(
+      ([agentId, k, by]): Step =>
         (d) =>
-          d.perform("data.delete", { agentId, key: k }),
+          d.perform("data.delete", { agentId, key: k }, by),
     ),
   },
   {
     weight: 4,
-    arbitrary: fc.tuple(agent, key).map(
-      ([agentId, k]): Step =>
+    arbitrary: fc.tuple(agent, key, actor).map(
+      ([agentId, k, by]): Step =>
         (d) =>
-          d.perform("data.read", { agentId, key: k }),
+          d.perform("data.read", { agentId, key: k }, by),
     ),
   },
   {
@@ -115,10 +125,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(agent, fc.constantFrom("k", "k/", "m")).map(
-      ([agentId, prefix]): Step =>
+    arbitrary: fc.tuple(agent, fc.constantFrom("k", "k/", "m"), actor).map(
+      ([agentId, prefix, by]): Step =>
         (d) =>
-          d.perform("data.delete_prefix", { agentId, prefix }),
+          d.perform("data.delete_prefix", { agentId, prefix }, by),
     ),
   },
   {
@@ -139,10 +149,31 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(fc.nat(9), fc.boolean(), fc.boolean()).map(
-      ([n, restoreConfig, restoreData]): Step =>
+    arbitrary: fc.tuple(fc.nat(9), fc.boolean(), fc.boolean(), actor).map(
+      ([n, restoreConfig, restoreData, by]): Step =>
         (d) =>
-          d.perform("checkpoint.restore", { checkpointId: checkpointId(d, n), restoreConfig, restoreData }),
+          d.perform("checkpoint.restore", { checkpointId: checkpointId(d, n), restoreConfig, restoreData }, by),
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.nat(9).map(
+      (n): Step =>
+        async (d) => {
+          const write = eventOf(d, "data.write", "allowed", n);
+          if (write !== null) await d.setAside(write.agentId, write.id);
+        },
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat(3).map(
+      (n): Step =>
+        async (d) => {
+          const set = eventOf(d, "quarantine.set", "ok", n);
+          if (set === null) return;
+          await d.looked("quarantine.release", { agentId: null, quarantine: set.id, reason: "a test" });
+        },
     ),
   },
   {
@@ -259,6 +290,8 @@ const CHANGES = [
   "UPDATE entries SET live_to = NULL",
   "UPDATE entries SET live_to = (SELECT max(seq) FROM events)",
   "UPDATE entries SET created_seq = written_seq, created_at = updated_at",
+  "UPDATE entries SET quarantined = NULL",
+  "UPDATE entries SET quarantined = (SELECT max(seq) FROM events WHERE operation = 'quarantine.set')",
   "DELETE FROM checkpoints",
   "DELETE FROM configs",
 ].map((sql) => {

@@ -47,6 +47,13 @@ const OPERATIONS = {
   "agent.suspend": agentOperations["agent.suspend"].run,
 };
 
+/** A program, which does not see what is set aside. */
+export const PROGRAM: Principal = {
+  ...PRINCIPAL,
+  actor: "wid_01h455vb4pex5vsknk084sn02q",
+  workload: { issuer: "https://id.example.org", subject: "ci" },
+};
+
 type AnyRun = Run<never, never>;
 
 /** Whether an operation is a read of an earlier moment, which looks before it runs. */
@@ -81,17 +88,32 @@ export class Driver {
   }
 
   /** Performs one operation and answers its body. */
-  async perform<N extends Known>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
-    const [settled] = await this.performAll([[name, input]]);
-    const { answer } = settled as Reply;
-    return answer.kind === "json" ? (JSON.parse(wholeText(answer.body)) as JsonObject) : { problem: answer.kind };
+  async perform<N extends Known>(name: N, input: OperationInputs[N], principal = PRINCIPAL): Promise<JsonObject> {
+    const [settled] = await this.performAll([[name, input]], principal);
+    return said(settled as Reply);
+  }
+
+  /** Performs an operation that looks first. */
+  async looked<N extends "quarantine.preview" | "quarantine.set" | "quarantine.release">(
+    operation: N,
+    input: OperationInputs[N],
+  ): Promise<JsonObject> {
+    const job = { operation, principal: PRINCIPAL, run: lookingRun(operation, input) };
+    return said((await this.writer.perform([job]))[0] as Reply);
+  }
+
+  /** Sets the version that an event wrote aside, unless it is, or is no longer kept. */
+  async setAside(agentId: string, eventId: string): Promise<JsonObject> {
+    const { digest } = await this.looked("quarantine.preview", { agentId, eventId });
+    if (digest === undefined) return {};
+    return this.looked("quarantine.set", { agentId, eventId, reason: "a test", digest: digest as string });
   }
 
   /** Performs many operations in one transaction. */
-  performAll(operations: readonly (readonly [Known, unknown])[]): Promise<Reply[]> {
+  performAll(operations: readonly (readonly [Known, unknown])[], principal = PRINCIPAL): Promise<Reply[]> {
     const jobs = operations.map(([name, input]) => ({
       operation: name,
-      principal: PRINCIPAL,
+      principal,
       run: (tx: Connection, context: Context) =>
         isOfPast(input)
           ? lookingRun("data.read", input)(tx, context)
@@ -117,6 +139,9 @@ export class Driver {
     this.writer.close();
   }
 }
+
+const said = ({ answer }: Reply): JsonObject =>
+  answer.kind === "json" ? (JSON.parse(wholeText(answer.body)) as JsonObject) : { problem: answer.kind };
 
 /** Makes the sample. Two agents, every kind of operation that leaves something behind. */
 export async function makeSampleWorkspace(path: string): Promise<void> {
@@ -151,6 +176,14 @@ async function fillAlpha(driver: Driver): Promise<void> {
   await driver.perform("checkpoint.delete", { checkpointId: second });
   await driver.perform("checkpoint.restore", { checkpointId: first, restoreConfig: false, restoreData: true });
   await driver.perform("data.read", { agentId, key: "greeting" });
+  const { audit_id: aside } = await driver.write(agentId, "aside", "for a while");
+  await driver.setAside(agentId, aside as string);
+  await driver.perform("data.read", { agentId, key: "aside" }, PROGRAM);
+  await driver.looked("quarantine.release", { agentId, version: aside as string, reason: "a test" });
+  await driver.perform("data.read", { agentId, key: "aside" }, PROGRAM);
+  const { audit_id: kept } = await driver.write(agentId, "aside", "for good");
+  await driver.setAside(agentId, kept as string);
+  await driver.perform("data.write", { agentId, key: "aside", value: "anew", metadata: {} }, PROGRAM);
 }
 
 async function fillBeta(driver: Driver): Promise<void> {
