@@ -304,8 +304,14 @@ const PLACED = { reason: TEXT, versions: WRITES, ...FOUND } as const;
 /** Why there is nothing to set aside. */
 const UNPLACEABLE = ["entry_not_found", "version_not_found", "audit_event_not_found", "version_gone"] as const;
 
-/** Which versions are set aside: the present one of a key, one of a key, or the one that an event wrote. */
-type QuarantineWish = { agentId: string } & ({ key: string; version: string | null } | { eventId: string });
+/**
+ * Which versions are set aside: the present one of a key, one of a key, or the one that an event wrote; and what followed from
+ * it in so many steps, null for nothing.
+ */
+type QuarantineWish = { agentId: string; effects: number | null } & (
+  | { key: string; version: string | null }
+  | { eventId: string }
+);
 
 /** Operations that set versions aside, or release them. */
 const PLACEMENT = {
@@ -799,7 +805,7 @@ export const OPERATIONS = {
     needs: "nothing",
     actors: CLIENTS,
     details: {
-      ok: inAgent({ count: SOME }),
+      ok: inAgent({ count: SOME, include_effects: optional(SOME) }),
       not_found: aboutAgent({ code: oneOf(...UNPLACEABLE) }),
       conflict: inAgent({ code: oneOf("already_quarantined", "not_a_write") }),
       denied: aboutAgent(OVER_QUOTA),

@@ -104,7 +104,7 @@ data.erase | kulc | ok | n | {entries: count, versions: count, events: count, er
 data.erase | kulc | conflict | n | {code: "version_conflict" or "version_present"}
 data.expire | s | ok | a | {count: some, through: count}
 quarantine.preview quarantine.set | kul | not_found | n | {code: "entry_not_found" or "version_not_found" or "audit_event_not_found" or "version_gone"}
-quarantine.preview | kul | ok | a | {count: some}
+quarantine.preview | kul | ok | a | {count: some, include_effects?: some}
 quarantine.preview | kul | conflict | a | {code: "already_quarantined" or "not_a_write"}
 quarantine.preview | kul | denied | n | {code: "quota_exceeded", quota: "entries" or "bytes", limit: count, used: count}
 quarantine.set | kul | ok | a | {reason: text, versions: writes, findings?: findings, excepted?: {*: some}, include_effects?: some}

@@ -203,7 +203,7 @@ async function makeQuarantines(life: Life): Promise<void> {
   }
   await life.write("alpha", "q/ended", "later");
   for (const [key, version] of Object.entries(wanted)) {
-    const wish = { agentId: "alpha", key, version };
+    const wish = { agentId: "alpha", key, version, effects: null };
     const { digest } = bodyOf(await life.looked("quarantine.preview", wish));
     const set = bodyOf(await life.looked("quarantine.set", { ...wish, reason: "a test", digest }));
     if (key !== "q/released") continue;

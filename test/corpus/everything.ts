@@ -512,7 +512,7 @@ async function quarantines(life: Life): Promise<void> {
   const program = { program: { actor, workload: { issuer: "https://id.example.org", subject: "ci" } } };
   const page = { limit: 10, offset: 0 };
   const setAside = async (key: string) => {
-    const wish = { agentId, key, version: null };
+    const wish = { agentId, key, version: null, effects: null };
     const { digest } = await life.json("quarantine.preview", wish);
     const { auditId } = await life.perform("quarantine.set", { ...wish, reason: "a test", digest: digest as string });
     return auditId;
@@ -522,10 +522,17 @@ async function quarantines(life: Life): Promise<void> {
   await life.write(agentId, "q/restored", "later");
   for (const key of ["aside", "written again", "restored"]) await setAside(`q/${key}`);
   const quarantine = await setAside("q/released");
-  await life.perform("quarantine.preview", { agentId, key: "q/released", version: null });
-  const wish = { agentId, key: "q/released", version: null, reason: "a test" };
+  await life.perform("quarantine.preview", { agentId, key: "q/released", version: null, effects: null });
+  const wish = { agentId, key: "q/released", version: null, effects: null, reason: "a test" };
   await life.perform("quarantine.set", { ...wish, digest: "" });
-  await life.perform("quarantine.set", { agentId, key: "none", version: null, reason: "a test", digest: "" });
+  await life.perform("quarantine.set", {
+    agentId,
+    key: "none",
+    version: null,
+    effects: null,
+    reason: "a test",
+    digest: "",
+  });
   await life.perform("quarantine.release", { agentId: null, quarantine, reason: "a test" });
   await life.perform("quarantine.release", { agentId: null, quarantine, reason: "a test" });
   for (const key of ["q/aside", "q/released"]) {

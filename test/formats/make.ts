@@ -94,7 +94,7 @@ async function fill(): Promise<void> {
     return JSON.parse(wholeText(settled.answer.body)) as { digest: string; audit_id: string };
   };
   for (const aside of ["many/5", "many/6"]) {
-    const wish = { agentId, key: aside, version: null };
+    const wish = { agentId, key: aside, version: null, effects: null };
     const { digest } = await look("quarantine.preview", wish);
     const set = await look("quarantine.set", { ...wish, reason: "for the tests", digest });
     if (aside === "many/6") {

@@ -249,6 +249,8 @@ describe("a request", () => {
     ["POST", { reason: "", key: "k" }, "reason"],
     ["POST", { reason: "r", key: "k", confirm_digest: "none" }, "confirm_digest"],
     ["POST", { reason: "r", key: "k", version: "v1" }, "version"],
+    ["POST", { reason: "r", key: "k", include_effects: 6 }, "include_effects"],
+    ["POST", { reason: "r", key: "k", include_effects: 0 }, "include_effects"],
     ["DELETE", {}, "reason"],
     ["DELETE", { reason: "r" }, "version"],
     ["DELETE", { reason: "r", quarantine: UNKNOWN }, "quarantine"],
@@ -405,6 +407,86 @@ describe("a version that is set aside", () => {
     expect(all.json).toMatchObject({ count: 1 });
     expect((await client.read(agent, "k")).status).toBe(200);
     expect((await release({ quarantine: json.audit_id })).json.code).toBe("quarantine_not_found");
+  });
+});
+
+describe("what followed from a version", () => {
+  /** Has the same program, in one session, be shown one entry and write another. */
+  async function follows(
+    session: string,
+    [from, key]: [string, string],
+    [to, next]: [string, string],
+  ): Promise<string> {
+    const headers = { "governd-session": session };
+    await client.send({ path: "/v1/data/read", query: { agent_id: from, key }, headers });
+    const body = { agent_id: to, key: next, value: `from ${key}` };
+    return (await client.send({ path: "/v1/data/write", body, headers })).json.audit_id;
+  }
+
+  /** Three agents: what the first holds leads to a write of the second, and that to one of the third. */
+  async function chain() {
+    const [one, two, three] = [freshAgent(), freshAgent(), freshAgent()];
+    const poison = await write(one, "a", "poison");
+    const second = await follows(`s-${one}`, [one, "a"], [two, "b"]);
+    const third = await follows(`t-${one}`, [two, "b"], [three, "c"]);
+    return { agents: [one, two, three] as const, versions: [poison, second, third] as const };
+  }
+
+  const auditIds = ({ json }: Answered) => json.items.map((item: { audit_id: string }) => item.audit_id);
+
+  test("is in the set, so many steps far, across agents, and each item says how it was reached", async () => {
+    const { agents, versions } = await chain();
+    expect(auditIds(await preview(agents[0], { key: "a" }))).toEqual(versions.slice(0, 1));
+    expect(auditIds(await preview(agents[0], { key: "a", include_effects: 1 }))).toEqual(versions.slice(0, 2));
+    const two = await preview(agents[0], { key: "a", include_effects: 2 });
+    expect(auditIds(two)).toEqual([...versions]);
+    const [named, first, second] = two.json.items;
+    expect(named).toMatchObject({ agent_id: agents[0], depth: 0, from: null, through: null });
+    expect(first).toMatchObject({ agent_id: agents[1], key: "b", depth: 1, from: versions[0] });
+    expect(second).toMatchObject({ agent_id: agents[2], key: "c", depth: 2, from: versions[1] });
+    expect(second.through).toMatch(/^aud_/);
+  });
+
+  test("is set aside in one event, in the chain of the agent that is named, and released as a whole", async () => {
+    const { agents, versions } = await chain();
+    const { json } = await setAside(agents[0], { audit_id: versions[0], include_effects: 5 });
+    expect(json.count).toBe(3);
+    const event = workspace.view.eventsAfter(-1).at(-1);
+    expect(event).toMatchObject({ operation: "quarantine.set", agentId: agents[0] });
+    const positions = json.items.map(({ seq }: { seq: number }) => seq);
+    expect(event?.details).toEqual({ reason: "It is poisoned.", versions: positions, include_effects: 5 });
+    for (const [at, key] of ["a", "b", "c"].entries()) {
+      expect((await client.read(agents[at] as string, key)).json.quarantined).toBe(true);
+    }
+    expect((await setAside(agents[0], { key: "a", version: versions[0], include_effects: 5 })).json.code).toBe(
+      "already_quarantined",
+    );
+    expect((await release({ agent_id: agents[1], version: versions[1] })).json.count).toBe(1);
+    expect((await release({ quarantine: json.audit_id })).json.count).toBe(2);
+    for (const [at, key] of ["a", "b", "c"].entries()) {
+      expect((await client.read(agents[at] as string, key)).status).toBe(200);
+    }
+  });
+
+  test("is not what a preview showed, once more has followed", async () => {
+    const { agents, versions } = await chain();
+    const what = { audit_id: versions[0], include_effects: 3 };
+    const { digest } = (await preview(agents[0], what)).json;
+    await follows("later", [agents[2], "c"], [agents[2], "d"]);
+    expect((await preview(agents[0], { ...what, confirm_digest: digest })).json.code).toBe("preview_changed");
+    expect((await setAside(agents[0], what)).json.count).toBe(4);
+  });
+
+  test("is only what a key may reach that is limited to agents", async () => {
+    const { agents, versions } = await chain();
+    const limited = await daemon.clientWith(workspace.id, { scope: "full", agents: [agents[0]] });
+    const asked = { agent_id: agents[0], key: "a", include_effects: 5, reason: "r" };
+    expect(auditIds(await limited.post("/v1/quarantine", asked))).toEqual(versions.slice(0, 1));
+    const { json } = await setAside(agents[0], { key: "a", include_effects: 5 });
+    const released = await limited.delete("/v1/quarantine", { quarantine: json.audit_id, reason: "r" });
+    expect(released.json.code).toBe("quarantine_not_found");
+    const other = await limited.delete("/v1/quarantine", { agent_id: agents[1], version: versions[1], reason: "r" });
+    expect(other.json.code).toBe("forbidden");
   });
 });
 

@@ -187,7 +187,7 @@ class Pair {
     const range = { before: Number.MAX_SAFE_INTEGER, limit: 100 };
     const versions = await listVersions(real.connection, agent, key, range, { readable, nowMs });
     const version = versions[writes.indexOf(write)];
-    const wish = { agentId, key, version: version?.version as string };
+    const wish = { agentId, key, version: version?.version as string, effects: null };
     expect(version?.isSetAside).toBe(model.isAside(write));
     const { answer } = await real.performLooked("quarantine.preview", wish);
     if (model.isAside(write)) return expect(answer).toMatchObject({ code: "already_quarantined" });

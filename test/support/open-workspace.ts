@@ -118,7 +118,7 @@ export class OpenWorkspace implements Disposable {
 
   /** Sets the present version of a key aside. */
   async setAside(agentId: string, key: string): Promise<Reply> {
-    const wish = { agentId, key, version: null };
+    const wish = { agentId, key, version: null, effects: null };
     const { digest } = bodyOf(await this.performLooked("quarantine.preview", wish));
     return this.performLooked("quarantine.set", { ...wish, reason: "r", digest });
   }

@@ -104,9 +104,15 @@ export class Driver {
 
   /** Sets the version that an event wrote aside, unless it is, or is no longer kept. */
   async setAside(agentId: string, eventId: string): Promise<JsonObject> {
-    const { digest } = await this.looked("quarantine.preview", { agentId, eventId });
+    const { digest } = await this.looked("quarantine.preview", { agentId, eventId, effects: null });
     if (digest === undefined) return {};
-    return this.looked("quarantine.set", { agentId, eventId, reason: "a test", digest: digest as string });
+    return this.looked("quarantine.set", {
+      agentId,
+      eventId,
+      effects: null,
+      reason: "a test",
+      digest: digest as string,
+    });
   }
 
   /** Performs many operations in one transaction. */

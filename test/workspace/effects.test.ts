@@ -119,7 +119,7 @@ test("every effect that is applied is the one that the event records", async () 
       jobOf<OperationName>({ name, input, principal: workspace.principal }, await workspace.look(name, input)) as Job,
     );
   await write("aside");
-  const aside = { agentId: "a", key: "aside", version: null };
+  const aside = { agentId: "a", key: "aside", version: null, effects: null };
   const { digest } = bodyOf(await workspace.performLooked("quarantine.preview", aside));
   const set = bodyOf(await looked("quarantine.set", { ...aside, reason: "r", digest }));
   await looked("quarantine.release", { agentId: null, quarantine: set.audit_id, reason: "r" });

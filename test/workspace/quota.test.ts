@@ -41,8 +41,8 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "data.query": { agentId: "a", prefix: LONG_KEY, filter: [], page, includeValues: false },
   "data.search": { agentId: "a", query: "q", limit: 1, prefix: "", minSimilarity: 0 },
   "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },
-  "quarantine.preview": { agentId: "a", key: "none", version: null },
-  "quarantine.set": { agentId: "a", key: "none", version: null, reason: "r", digest: "" },
+  "quarantine.preview": { agentId: "a", key: "none", version: null, effects: null },
+  "quarantine.set": { agentId: "a", key: "none", version: null, effects: null, reason: "r", digest: "" },
   "quarantine.release": { agentId: "a", version: "none", reason: "r" },
   "policies.read": {},
   "policies.update": { workspacePolicies: {} },
@@ -149,7 +149,7 @@ test("what frees space or stops an agent is always accepted", async () => {
   expect(await workspace.connection.value("SELECT 1 FROM members WHERE account_id = ?", [MEMBER])).toBe(1);
   const { id: sinkId } = bodyOf(await workspace.perform("sink.create", SINK_WISH));
   await workspace.perform("data.write", { agentId: "b", key: "poison", value: "v", metadata: {} });
-  const poisoned = { agentId: "b", key: "poison", version: null };
+  const poisoned = { agentId: "b", key: "poison", version: null, effects: null };
   const { digest } = bodyOf(await workspace.performLooked("quarantine.preview", poisoned));
   const used = await usedBytes(workspace);
   const accepted: Given[] = [

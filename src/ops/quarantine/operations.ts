@@ -23,7 +23,7 @@ import type { JsonObject } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import type { Allowed } from "../../screen/decide.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type Chosen, choose, digestOf, type Nothing, placeable, showVersion } from "./chosen.ts";
+import { type Chosen, choose, digestOf, type Nothing, placeable, showVersions } from "./chosen.ts";
 
 type Release = OperationInputs["quarantine.release"];
 type Placement = OperationInputs["quarantine.set"] | Release;
@@ -40,18 +40,23 @@ async function unplaceable({ agents }: Context, agentId: string, { code, ...noth
   return refused(agent, isConflict ? "conflict" : "not_found", details, { code, ...nothing });
 }
 
-const shown = (versions: readonly StoredVersion[]) => ({ count: versions.length, items: versions.map(showVersion) });
+/** Returns the member of details that says how far effects were followed; none when they were not. */
+const showEffects = (effects: number | null): JsonObject => (effects === null ? {} : { include_effects: effects });
 
 const preview = operation("quarantine.preview", {
   look: async (reader, context, input) => {
-    const found = await placeable(reader, context, input, await choose(reader, context, input));
-    if (found.nothing !== undefined) return { nothing: found.nothing };
-    return { count: found.versions.length, body: { ...shown(found.versions), digest: digestOf(found.versions) } };
+    const chosen = await choose(reader, context, input);
+    const found = await placeable(reader, context, input, chosen);
+    if (found.nothing !== undefined || chosen.nothing !== undefined) return { nothing: found.nothing };
+    const { versions } = found;
+    const shown = await showVersions(reader, versions, chosen.effects);
+    return { count: versions.length, body: { count: versions.length, items: shown, digest: digestOf(versions) } };
   },
-  async run(_reader, context, { agentId }, found) {
+  async run(_reader, context, { agentId, effects }, found) {
     if (found.nothing !== undefined) return unplaceable(context, agentId, found.nothing);
+    const { count = 0, body } = found;
     const agent = await context.agents.find(agentId);
-    return answered(agent, { count: found.count }, JSON.stringify(found.body));
+    return answered(agent, { count, ...showEffects(effects) }, JSON.stringify(body));
   },
 });
 
@@ -59,15 +64,23 @@ const CHANGED =
   "What would be set aside is not what the digest confirms. Send the request without confirm_digest for a new preview.";
 
 const set = operation("quarantine.set", {
-  look: async (reader, context, input): Promise<{ chosen: Chosen; decided: Decided }> => ({
-    chosen: await choose(reader, context, input),
-    decided: await reasons.look(reader, context, input),
-  }),
+  /** What cannot be set aside is left out here, so that the workspace's thread looks at few versions. */
+  look: async (reader, context, input): Promise<{ chosen: Chosen; decided: Decided }> => {
+    const chosen = await choose(reader, context, input);
+    const found = await placeable(reader, context, input, chosen);
+    const decided = await reasons.look(reader, context, input);
+    if (found.nothing !== undefined || chosen.nothing !== undefined) {
+      return { chosen: { nothing: found.nothing as Nothing }, decided };
+    }
+    const left = new Set(found.versions.map(({ seq }) => seq));
+    return { chosen: { ...chosen, effects: chosen.effects.filter(({ seq }) => left.has(seq)) }, decided };
+  },
   async run(reader, context, input, { chosen, decided }) {
-    const { agentId, reason, digest } = input;
+    const { agentId, reason, digest, effects } = input;
     const agent = await context.agents.find(agentId);
     const found = await placeable(reader, context, input, chosen);
-    if (found.nothing !== undefined) return unplaceable(context, agentId, found.nothing);
+    if (found.nothing !== undefined || chosen.nothing !== undefined)
+      return unplaceable(context, agentId, found.nothing as Nothing);
     if (agent === null) throw new Error("an agent without events has versions");
     const { versions } = found;
     if (digestOf(versions) !== digest) {
@@ -75,20 +88,30 @@ const set = operation("quarantine.set", {
     }
     const decision = reasons.decide(input, agent.policies, context.nowMs, decided);
     if (!decision.allowed) return refusedByPolicy(agent, decision);
-    return placed(context, agent, { reason, versions, decision }, "set_aside");
+    const items = await showVersions(reader, versions, chosen.effects);
+    return placed(context, agent, { reason, versions, items, decision, more: showEffects(effects) }, "set_aside");
   },
 });
+
+/** What is set aside or released, and why. `items`: as the answer shows it; `more`: further members of the details. */
+interface Placing {
+  reason: string;
+  versions: readonly StoredVersion[];
+  items: JsonObject[];
+  decision: Allowed;
+  more?: JsonObject;
+}
 
 /** Returns the outcome of a request that sets versions aside, or releases them. */
 function placed(
   { auditId }: Context,
   agent: AgentState,
-  { reason, versions, decision }: { reason: string; versions: readonly StoredVersion[]; decision: Allowed },
+  { reason, versions, items, decision, more = {} }: Placing,
   kind: "set_aside" | "release",
 ): Outcome {
   const written = versions.map(({ seq }) => seq);
-  const details: JsonObject = { reason, versions: written, ...reportedOf(decision) };
-  const body = { ...shown(versions), audit_id: auditId, ...findingsIn(decision) };
+  const details: JsonObject = { reason, versions: written, ...more, ...reportedOf(decision) };
+  const body = { count: versions.length, items, audit_id: auditId, ...findingsIn(decision) };
   return answered(agent, details, JSON.stringify(body), { effect: { kind, versions: written, ...placedOf(versions) } });
 }
 
@@ -141,7 +164,12 @@ const release = operation("quarantine.release", {
     const { reason } = input;
     const decision = reasons.decide(input, agent.policies, context.nowMs, decided);
     if (!decision.allowed) return refusedByPolicy(agent, decision);
-    return placed(context, agent, { reason, versions, decision }, "release");
+    return placed(
+      context,
+      agent,
+      { reason, versions, items: await showVersions(reader, versions), decision },
+      "release",
+    );
   },
 });
 

@@ -3,24 +3,26 @@ import { Type as t } from "@sinclair/typebox";
 import { AgentId, Key, Reason } from "../../api/fields.ts";
 import { route } from "../../api/route.ts";
 import { EventId, object } from "../../api/shapes.ts";
+import { MOST_DEPTH } from "../../core/rows/lineage/walk.ts";
 import { invalid } from "../../problem.ts";
 import { DIGEST, Quarantined, QuarantineResult } from "./schema.ts";
 
 interface Names {
   agent_id: string;
+  include_effects?: number | null;
   key?: string;
   version?: string;
   audit_id?: string;
 }
 
 /** Returns which versions a request names. @throws {Problem} unless it names them in one way */
-function wishOf({ agent_id: agentId, key, version, audit_id: eventId }: Names) {
+function wishOf({ agent_id: agentId, key, version, audit_id: eventId, include_effects: effects = null }: Names) {
   if (eventId !== undefined) {
-    if (key === undefined && version === undefined) return { agentId, eventId };
+    if (key === undefined && version === undefined) return { agentId, effects, eventId };
     throw invalid('"audit_id" names a version alone. Leave "key" and "version" out, or "audit_id".', "audit_id");
   }
   if (key === undefined) throw invalid('Send "key", "key" and "version", or "audit_id".', "key");
-  return { agentId, key, version: version ?? null };
+  return { agentId, effects, key, version: version ?? null };
 }
 
 const requireReason = (reason: string | undefined): string => {
@@ -39,6 +41,14 @@ export const quarantineRoutes = [
       key: t.Optional({ ...Key, description: "The key whose present version is meant, or whose `version`." }),
       version: t.Optional(OfVersion),
       audit_id: t.Optional({ ...EventId, description: "The event that wrote the version, instead of a key." }),
+      include_effects: t.Optional(
+        t.Integer({
+          minimum: 1,
+          maximum: MOST_DEPTH,
+          description: `Also what followed from the version, in so many steps (see the lineage), of all agents: an integer from 1 to ${MOST_DEPTH}.`,
+          examples: [2],
+        }),
+      ),
       reason: Reason,
       confirm_digest: t.Optional(
         t.String({

@@ -1,7 +1,7 @@
 /** The API's schemas of quarantines. */
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key } from "../../api/fields.ts";
-import { AuditId, Count, component, countOf, EventId, shape, Time } from "../../api/shapes.ts";
+import { AuditId, Count, component, countOf, EventId, nullable, shape, Time } from "../../api/shapes.ts";
 import { Reported } from "../data/finding-schema.ts";
 
 const Version = shape("QuarantinedVersion", {
@@ -11,6 +11,9 @@ const Version = shape("QuarantinedVersion", {
   seq: countOf("The position of that event in the log."),
   timestamp: { ...Time, description: "When it was written." },
   present: t.Boolean({ description: "Whether it is what the key holds now." }),
+  depth: countOf("The steps from the version that the request named; 0 for that one."),
+  from: nullable({ ...EventId, description: "The write from which it followed; null without `include_effects`." }),
+  through: nullable({ ...EventId, description: "The event that showed the one to the writer of the other." }),
 });
 
 /** An example of the digest of a set. */
