@@ -512,6 +512,7 @@ test("twenty clients write, read, list, set aside and release at once", async ()
         count.set++;
         sets.add(json.audit_id);
         const after = await client.get("/v1/data/versions", { agent_id: agent, key, include_values: true });
+        expect(after.status).toBe(200);
         const own = after.json.data.find((one: { version: string }) => one.version === version);
         if (own.quarantined) expect(own.value).toBeUndefined();
       } else if (json.code === "preview_changed") count.changed++;

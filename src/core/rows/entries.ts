@@ -68,6 +68,11 @@ export async function findVersion(reader: Reader, id: number): Promise<VersionCo
   return row && contentOf(...row);
 }
 
+/** A row was removed between two parts of a reading that is of no single state. */
+export class ChangedMeanwhile extends Error {
+  override readonly name = "ChangedMeanwhile";
+}
+
 /** Returns the content of a version, present or past, that this transaction has seen. */
 export async function readVersion(reader: Reader, id: number): Promise<VersionContent> {
   const content = await findVersion(reader, id);
@@ -199,7 +204,7 @@ export async function findEntryOrigin(reader: Reader, id: number) {
      FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
     [id],
   );
-  if (row === undefined) throw new Error("an entry names an event that is not there");
+  if (row === undefined) throw new ChangedMeanwhile("an entry, or the event that it names, is not there");
   return { writtenBy: row[0], configVersion: showVersion(row[1]) };
 }
 

@@ -1,7 +1,7 @@
 /** Reads the history of an entry: its versions, present and past, as far as they are kept. */
 import { itemCount, listBody, pageOf } from "../../core/lists.ts";
 import type { AgentState } from "../../core/rows/agents.ts";
-import { findVersion } from "../../core/rows/entries.ts";
+import { ChangedMeanwhile, findVersion } from "../../core/rows/entries.ts";
 import { atOneMoment } from "../../core/rows/listing/moment.ts";
 import { type EntryVersion, listVersions, readableHistory } from "../../core/rows/versions.ts";
 import { answered, type LookContext, operation } from "../../core/writer/operation.ts";
@@ -72,7 +72,7 @@ async function withContents(
       continue;
     }
     const content = await findVersion(reader, version.id);
-    if (content === undefined) throw new Error("a version vanished inside its own snapshot");
+    if (content === undefined) throw new ChangedMeanwhile("a version was removed while its history was read");
     const item = showVersion(key, version, { value: content.value, metadata: content.metadata });
     items.push(item);
     characters += item.length;

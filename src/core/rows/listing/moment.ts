@@ -1,6 +1,7 @@
 /** Reads several parts of an agent's state that were all there at one moment of the log. */
 import type { Reader } from "../../../store/transaction.ts";
 import { type AgentState, readAgent } from "../agents.ts";
+import { ChangedMeanwhile } from "../entries.ts";
 import { newestPlacement, unchangedSince } from "../entry-changes.ts";
 import { headOf } from "../log/events.ts";
 
@@ -22,8 +23,17 @@ export async function atOneMoment<T extends object>(
 ): Promise<T & { readSeq: number }> {
   const placement = await newestPlacement(reader);
   const agent = await readAgent(reader, agentId);
-  const found = await read(reader, agent);
+  const found = await unlessChanged(read(reader, agent));
   const readSeq = agent === null ? await headOf(reader) : await unchangedSince(reader, agent, placement);
-  if (readSeq !== null) return { ...found, readSeq };
+  if (found !== null && readSeq !== null) return { ...found, readSeq };
   return apart(async (own) => ({ ...(await read(own, await readAgent(own, agentId))), readSeq: await headOf(own) }));
+}
+
+async function unlessChanged<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) return null;
+    throw error;
+  }
 }
