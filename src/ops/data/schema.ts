@@ -120,12 +120,23 @@ export const WriteResult = component(
   t.Unsafe<Static<typeof Stored> | Static<typeof WriteBlocked>>({ oneOf: [Stored, WriteBlocked] }),
 );
 
-const stored = { key: Key, value: Value, metadata: Metadata, created_at: Time, updated_at: Time };
+/** Of what is set aside, which only people see. */
+const MARKED = {
+  quarantined: t.Optional(t.Literal(true, { description: "It is set aside: no program sees it. Absent otherwise." })),
+};
+
+const stored = { key: Key, value: Value, metadata: Metadata, created_at: Time, updated_at: Time, ...MARKED };
 
 /** Entries of a checkpoint's state. */
 export const StateEntry = shape("StateEntry", stored);
 
-export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value, as_of: t.Optional(AsOfShown) });
+export const Entry = shape("Entry", {
+  agent_id: AgentId,
+  key: Key,
+  value: Value,
+  as_of: t.Optional(AsOfShown),
+  ...MARKED,
+});
 
 /** The version of an entry in a result. */
 const EntryVersion = component("EntryVersion", {

@@ -21,7 +21,7 @@ export const DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886
 
 const SET = { count: Count, items: t.Array(Version, { description: "The versions, the first written first." }) };
 
-const Preview = shape(
+export const QuarantinePreview = shape(
   "QuarantinePreview",
   {
     ...SET,
@@ -39,5 +39,5 @@ export const Quarantined = shape("Quarantined", { ...SET, audit_id: AuditId, fin
 /** The answer to a request that sets versions aside, or shows which ones it would. */
 export const QuarantineResult = component(
   "QuarantineResult",
-  t.Unsafe<Static<typeof Preview> | Static<typeof Quarantined>>({ oneOf: [Preview, Quarantined] }),
+  t.Unsafe<Static<typeof QuarantinePreview> | Static<typeof Quarantined>>({ oneOf: [QuarantinePreview, Quarantined] }),
 );

@@ -12,6 +12,7 @@ import type * as config from "../../ops/config/schema.ts";
 import type * as findings from "../../ops/data/finding-schema.ts";
 import type * as data from "../../ops/data/schema.ts";
 import type * as policies from "../../ops/policies/schema.ts";
+import type * as quarantine from "../../ops/quarantine/schema.ts";
 import type * as sinks from "../../ops/sinks/schema.ts";
 
 export type { JsonObject } from "../../json.ts";
@@ -74,6 +75,9 @@ export type Finding = Static<typeof findings.Finding>;
 export type DeletedOrErased = Static<typeof data.DeletedOrErased>;
 export type WriteResult = Static<typeof data.WriteResult>;
 export type SearchResult = Static<typeof data.SearchResult>;
+
+export type QuarantinePreview = Static<typeof quarantine.QuarantinePreview>;
+export type Quarantined = Static<typeof quarantine.Quarantined>;
 
 export type Checkpoint = Static<typeof checkpoints.Checkpoint>;
 export type CheckpointWithState = Static<typeof checkpoints.CheckpointWithState>;

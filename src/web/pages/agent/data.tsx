@@ -14,6 +14,7 @@ import { type SortColumn, SortLinks, sorted } from "../../ui/lists/sort.tsx";
 import { useWindow } from "../../ui/lists/windowed.ts";
 import { count, counted, size } from "../../ui/numbers.ts";
 import { Empty, Show } from "../../ui/parts.tsx";
+import { SetAsideBadge } from "../quarantine/set-aside.tsx";
 import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
 import { AtMoment, MomentChoice } from "./moment.tsx";
@@ -270,11 +271,12 @@ interface EntryProps extends Omit<TreeProps, "agentId" | "at"> {
 }
 
 function Entry({ item, position, total, prefix, chosen }: EntryProps) {
-  const { key, size: bytes, updated_at, expires_at } = item;
+  const { key, size: bytes, updated_at, expires_at, quarantined } = item;
   return (
     <li aria-posinset={position} aria-setsize={total}>
       <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined}>
         <span class="tree-name">{nameBelow(prefix, key)}</span>
+        {quarantined && <SetAsideBadge />}
         <span class="faint small nowrap">
           {size(bytes)} · <Time at={updated_at} />
           {expires_at !== null && (

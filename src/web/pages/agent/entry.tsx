@@ -14,6 +14,7 @@ import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Empty, Facts, Show } from "../../ui/parts.tsx";
 import { LineageLinks } from "../lineage/links.tsx";
+import { Placement } from "../quarantine/set-aside.tsx";
 import { type Below, countBelow } from "./below.ts";
 import { WriteEntry } from "./write-entry.tsx";
 
@@ -31,7 +32,8 @@ export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
   const entry = useAsk<FullEntry>("/v1/data/read-full", { query });
   useEvents((event) => {
     const wrote = event.operation === "data.write" && event.result === "allowed";
-    if (event.agent_id === agentId && wrote && event.details?.key === entryKey) entry.reload();
+    const isAbout = (wrote && event.details?.key === entryKey) || event.operation.startsWith("quarantine.");
+    if (event.agent_id === agentId && isAbout) entry.reload();
   }, entry.reload);
   const gone = () => {
     entry.reload();
@@ -59,6 +61,11 @@ export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
         <Show of={entry}>
           {(full) => (
             <>
+              {full.quarantined && (
+                <p class="callout tone-warn">
+                  <strong>This is set aside.</strong> No program sees it. A write of the key makes a new entry.
+                </p>
+              )}
               <CopyBlock text={full.value} label="Value" />
               <Facts
                 of={{
@@ -86,6 +93,10 @@ export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
                   >
                     Delete …
                   </DialogButton>
+                  <Placement
+                    {...{ agentId, version: full.audit_id, onChanged: gone }}
+                    isSetAside={full.quarantined === true}
+                  />
                 </div>
               )}
             </>

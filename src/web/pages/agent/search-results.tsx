@@ -4,6 +4,7 @@ import { useAsk } from "../../state/load.ts";
 import { withQuery } from "../../state/router.ts";
 import { Empty, Show } from "../../ui/parts.tsx";
 import { excerpt, matched, stemsOf, wordsIn } from "../../ui/text/matched.ts";
+import { SetAsideBadge } from "../quarantine/set-aside.tsx";
 
 const SEARCH_LIMIT = 50;
 
@@ -53,12 +54,12 @@ interface FoundProps {
 }
 
 function Found({ result, stems, isChosen }: FoundProps) {
-  const { key, value, metadata, similarity } = result;
+  const { key, value, metadata, similarity, quarantined } = result;
   const has = wordsIn([value, key, JSON.stringify(metadata)], stems);
   return (
     <a href={withQuery({ key })} aria-current={isChosen ? "true" : undefined} class="result">
       <span class="tree-name">
-        <Words text={key} stems={stems} />
+        <Words text={key} stems={stems} /> {quarantined && <SetAsideBadge />}
       </span>
       <meter min={0} max={1} value={similarity} aria-label="Similarity" title={similarity.toFixed(3)} />
       <span class="small result-text">

@@ -9,8 +9,9 @@ import { Select } from "../../ui/field.tsx";
 import { Actor, ExactTime, shortId, Time } from "../../ui/inline.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Heading, Show, ShowItems, Table } from "../../ui/parts.tsx";
+import { SetAsideWithAll } from "../quarantine/set-aside.tsx";
 import { Drawing } from "./drawing.tsx";
-import { DIRECTIONS, LineageLinks } from "./links.tsx";
+import { DIRECTIONS, isStored, LineageLinks } from "./links.tsx";
 
 /** How many steps are shown until others are chosen. */
 const DEPTH = "2";
@@ -22,6 +23,7 @@ const PURPOSES = {
 } as const;
 
 export function LineagePage({ eventId }: { eventId: string }) {
+  const { canWrite } = useAccess();
   const { query } = place.value;
   const direction = query.get("direction") === "causes" ? "causes" : "effects";
   const depth = DEPTHS.some(([each]) => each === query.get("depth")) ? (query.get("depth") as string) : DEPTH;
@@ -36,6 +38,11 @@ export function LineagePage({ eventId }: { eventId: string }) {
             <About event={found} />
             <div class="row lineage-bar">
               <LineageLinks event={eventId} depth={depth} current={direction} />
+              {direction === "effects" && canWrite && found.agent_id !== null && isStored(found) && (
+                <SetAsideWithAll
+                  {...{ agentId: found.agent_id, version: eventId, onChanged: event.reload, steps: depth }}
+                />
+              )}
               <Select label="How far" value={depth} options={DEPTHS} onValue={(next) => setQuery({ depth: next })} />
             </div>
             <Found key={`${eventId} ${direction} ${depth}`} event={found} direction={direction} depth={depth} />

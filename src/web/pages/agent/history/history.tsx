@@ -15,6 +15,7 @@ import { Close } from "../../../ui/leave.ts";
 import { ACTIONS, Empty, Facts, Section, Show, ShowItems, Table } from "../../../ui/parts.tsx";
 import { exactTime } from "../../../ui/text/times.ts";
 import { LineageLinks } from "../../lineage/links.tsx";
+import { Placement, SetAsideBadge } from "../../quarantine/set-aside.tsx";
 import { MetadataText } from "../entry.tsx";
 import { ContentDiff, contentsOf, type Version } from "./contents.tsx";
 import { type Placed, Revert } from "./revert.tsx";
@@ -109,7 +110,7 @@ function Listed({ of: versions, onAgain, agentId, entryKey }: ListedProps) {
   return (
     <>
       <ShowItems of={versions} empty={<NothingKept />}>
-        {(all) => <Rows items={all} {...{ onAgain, from, to }} />}
+        {(all) => <Rows items={all} onChanged={versions.reload} {...{ agentId, onAgain, from, to }} />}
       </ShowItems>
       {versions.first !== undefined && (
         <p class="faint small history-since">
@@ -128,18 +129,21 @@ const NothingKept = () => (
 );
 
 interface RowsProps extends Compared {
+  agentId: string;
   items: readonly EntryVersionItem[];
   onAgain(version: Placed): void;
+  onChanged(): void;
 }
 
-function Rows({ items, from, to, onAgain }: RowsProps) {
+function Rows({ agentId, items, from, to, onAgain, onChanged }: RowsProps) {
   const { canWrite } = useAccess();
   return (
     <Table head={["Version", "Written", "Ended", "Lineage", COMPARE, canWrite && ACTIONS]}>
       {items.map((item, at) => (
         <tr key={item.version}>
           <th scope="row">
-            <EventLink id={item.version} /> {item.ended_at === null && <Badge tone="good">present</Badge>}
+            <EventLink id={item.version} /> {item.ended_at === null && <Badge tone="good">present</Badge>}{" "}
+            {item.quarantined && <SetAsideBadge />}
             {item.reverted_from !== undefined && (
               <span class="faint small">
                 {" "}
@@ -161,14 +165,15 @@ function Rows({ items, from, to, onAgain }: RowsProps) {
           </td>
           {canWrite && (
             <td class="actions">
-              {item.ended_at !== null && (
+              {item.ended_at !== null && !item.quarantined && (
                 <Button
                   aria-label={`Write again … (version ${shortId(item.version)})`}
                   onClick={() => onAgain({ item, depth: at + 1 })}
                 >
                   Write again …
                 </Button>
-              )}
+              )}{" "}
+              <Placement {...{ agentId, onChanged, version: item.version }} isSetAside={item.quarantined} />
             </td>
           )}
         </tr>
