@@ -29,6 +29,7 @@ import type { Reader } from "../../src/store/transaction.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
 import { idAt } from "../support/event-rows.ts";
+import { proofOf, recordRoot } from "../support/state-root.ts";
 import { TestAuthority } from "../tls/authority.ts";
 import { fillInstallation, makePasskey, signInAgain, withParts } from "./installation-base.ts";
 import { throughServer } from "./through-server.ts";
@@ -57,6 +58,7 @@ export interface Everything {
   ages: Age[];
   exports: Paper[];
   receipts: Paper[];
+  proofs: Paper[];
   /** Exports of the log of the installation. */
   installationExports: Paper[];
   /** Public keys of the log, the first one first. */
@@ -87,6 +89,15 @@ const SINK = {
   } as const),
   ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
 };
+
+/** What is proved of the agent alpha at each age. */
+const PROVED = [
+  ["held with its value", { key: "greeting", withValues: true }],
+  ["an absent key", { key: "never written" }],
+  ["an absent prefix", { prefix: "zz/" }],
+  ["complete", {}],
+  ["complete under a prefix with values", { prefix: "retried/", withValues: true }],
+] as const;
 
 /** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
 class Life {
@@ -132,7 +143,7 @@ class Life {
     if (!looksFirst(name, input)) return undefined;
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
-    const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
+    const context = { workspaceId, principal: this.principal, nowMs: this.writer.nowMs(), indexes };
     const apart = <T>(read: (reader: Reader) => Promise<T>) => read(this.connection);
     const parts = { ...context, site: this.site, apart, queryEmbedder: null };
     return (await lookOf(name)(this.connection, parts, input as never)) as JsonValue;
@@ -226,6 +237,7 @@ class Making implements Everything {
   readonly exports: Paper[] = [];
   readonly installationExports: Paper[] = [];
   readonly receipts: Paper[] = [];
+  readonly proofs: Paper[] = [];
   readonly publicKeys: string[] = [];
   readonly witness = new Witness("w1.example");
   readonly kept: string[] = [];
@@ -330,6 +342,11 @@ class Making implements Everything {
       const id = idAt(life.connection, seq);
       this.#keep(this.receipts, `${operation} ${age}`, key, await life.receipt(id));
       this.#keep(this.receipts, `${operation} as tlog-proof ${age}`, key, await life.receipt(id, "tlog-proof"));
+    }
+    await recordRoot(life);
+    for (const [name, about] of PROVED) {
+      const input = { agentId: "alpha", withValues: false, ...about, atMs: life.writer.nowMs() };
+      this.#keep(this.proofs, `${name} ${age}`, key, await proofOf(life, life.principal, input));
     }
   }
 

@@ -34,7 +34,9 @@ var parts = map[string]string{
 	"policies":     "read|list_versions|read_version|update",
 	"policy":       "check|replay",
 	"seal":         "rotate_key",
+	"proof":        "create",
 	"sink":         "create|change|rotate|remove|test",
+	"state":        "root",
 	"workload":     "begin",
 	"workspace":    "create|change",
 }
