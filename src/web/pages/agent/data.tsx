@@ -14,6 +14,7 @@ import { type SortColumn, SortLinks, sorted } from "../../ui/lists/sort.tsx";
 import { useWindow } from "../../ui/lists/windowed.ts";
 import { count, counted, size } from "../../ui/numbers.ts";
 import { Empty, Show } from "../../ui/parts.tsx";
+import { ProveButton } from "../workspace/prove.tsx";
 import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
 import { AtMoment, MomentChoice } from "./moment.tsx";
@@ -34,6 +35,7 @@ export function DataTab({ agentId }: { agentId: string }) {
   return (
     <Empty title="Auditors see no stored values">
       <p>What was written, read and deleted, and when, is in the audit tab.</p>
+      <ProveButton agentId={agentId} what="complete" name="" />
     </Empty>
   );
 }
@@ -84,6 +86,7 @@ function Browser({ agentId }: { agentId: string }) {
             Write
           </DialogButton>
         )}
+        <ProveButton agentId={agentId} what={prefix === "" ? "complete" : "prefix"} name={prefix} />
       </div>
       {at === null ? (
         shown
