@@ -16,6 +16,15 @@ export interface Page {
   after?: string | number;
 }
 
+/** A proof of what was stored at a time, ms: under a key, under a prefix, or without either all entries of the agent. */
+export interface ProofRequest {
+  agentId: string;
+  atMs: number;
+  key?: string;
+  prefix?: string;
+  withValues: boolean;
+}
+
 /** The order of entries: what they are sorted by and which end comes first; by key, ascending, by default. */
 export interface Sorting {
   sort?: "updated_at" | undefined;

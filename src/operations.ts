@@ -65,6 +65,7 @@ import {
   type NewPasskey,
   type OldestFirst,
   type Page,
+  type ProofRequest,
   ROLES,
   type Role,
   SCOPES,
@@ -119,6 +120,8 @@ const RETURNED = {
 const RECALLED = { ...RETURNED, read_seq: optional(COUNT) } as const;
 
 const KEY = { key: redactable(TEXT) } as const;
+/** What a proof is about; without either, all entries of the agent. */
+const PROVED = { key: optionalRedactable(TEXT), prefix: optionalRedactable(TEXT) } as const;
 const CHECKPOINT = { checkpoint_id: id("cp") } as const;
 /** An id in a request that names nothing. It may be any text. */
 const NO_CHECKPOINT = inOwn({ checkpoint_id: redactable(TEXT) });
@@ -1078,6 +1081,45 @@ export const OPERATIONS = {
   "tlog.checkpoint": { ...SEALS_READ, kind: "inspection" },
   "tlog.tile": { ...SEALS_READ, kind: "inspection", input: takes<{ level: number; index: number; width: number }>() },
   "tlog.entries": { ...SEALS_READ, kind: "inspection", input: takes<{ index: number; width: number }>() },
+  "state.root": {
+    ...UPKEEP,
+    effect: "none",
+    ocsf: "api.read",
+    group: "proofs",
+    did: "recorded the root of all entries",
+    needs: "nothing",
+    actors: "s",
+    details: { ok: inWorkspace({ seq: COUNT, root: HASH, count: COUNT }) },
+  },
+  "state.compute": {
+    kind: "inspection",
+    scopes: [],
+    effect: "none",
+    input: takes<{ periodMs: number; unchangedThrough: number }>(),
+  },
+  "proof.create": {
+    ...TRAIL_READ,
+    look: "always",
+    input: takes<ProofRequest>(),
+    erasedBy: ["key", "prefix"],
+    ocsf: "datastore.read",
+    group: "proofs",
+    did: "proved what was stored",
+    tried: "prove what was stored",
+    needs: "nothing",
+    actors: "kulc",
+    details: {
+      ok: aboutAgent({
+        ...PROVED,
+        claim: oneOf("held", "absent", "complete"),
+        root_seq: COUNT,
+        count: COUNT,
+        with_values: optional(TRUE),
+        ...RECALLED,
+      }),
+      not_found: aboutAgent({ ...PROVED, ...code("moment_gone") }),
+    },
+  },
   "sink.list": { ...SINK_READ, input: takes<Record<never, never>>() },
   "sink.read": { ...SINK_READ, input: takes<{ sinkId: string }>() },
   "sink.create": {
@@ -1856,6 +1898,9 @@ export function isActivity(operation: string): boolean {
 
 /** The event that records what a person only viewed. */
 export const VIEW = "dashboard.view" satisfies EventName;
+
+/** The event that records the root over all entries of a workspace. */
+export const STATE_ROOT = "state.root" satisfies EventName;
 
 /** The event that records the heads of all workspaces. */
 export const INSTALLATION_HEADS = "installation.heads" satisfies EventName;

@@ -53,6 +53,17 @@ def check_recall(vector):
     require(said == vector["details"] and verify.fits_together(said, positions[-1] + 1), "what a read returned")
 
 
+def check_leaves(vectors):
+    """The leaves of a state in their order, and the roots over the first ones."""
+    hashes = [verify.leaf_of(*(leaf[name] for name in ("agent_id", "key", "value_digest", "version"))) for leaf in vectors["leaves"]]
+    places = [verify.place_of(leaf) for leaf in vectors["leaves"]]
+    require(places == sorted(places), "the order of leaves")
+    for leaf, value in zip(vectors["leaves"], hashes):
+        require(sha256(b"\0" + leaf["canonical"].encode()) == leaf["hash"] == value.hex(), f"leaf {leaf['key']}")
+    for root in vectors["roots"]:
+        require(tree_root(hashes[: root["count"]]).hex() == root["root"], f"the root of {root['count']} leaves")
+
+
 def main(directory):
     def read(name):
         return (Path(directory) / name).read_text()
@@ -77,6 +88,7 @@ def main(directory):
     check_kept(load_json(read("kept.json")))
     for vector in load_json(read("recall.json")):
         check_recall(vector)
+    check_leaves(load_json(read("state-leaves.json")))
     for name in ("export.json", "export.ndjson", "agent.ndjson"):
         check_export(read(name), Trust())
     check_tree(load_json(read("tree.json")))
@@ -88,6 +100,8 @@ def main(directory):
     for name in ("sealed.ndjson", "sealed-window.json", "sealed-agent.json"):
         check_export(read(name), trust)
     check_export(read("sealed.ndjson"), Trust(trust.keys, seals))
+    for name in ("held", "absent", "absent-prefix", "complete", "complete-prefix"):
+        verify.check_proof(read(f"proof-{name}.json"), trust)
     for name in ("bound.ndjson", "bound-window.json", "bound-agent.ndjson", "bound-empty.json", "bound-erased.ndjson"):
         check_export(read(name), trust)
     print(f"{len(events['events'])} events, {len(events['refused'])} refusals: all vectors agree")

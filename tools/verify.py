@@ -4,7 +4,7 @@
     python3 verify.py [--public-key KEY]... [--seal FILE]... [--witness-key KEY]... [--witness-quorum N] [--complete] [--json] FILE...
     python3 verify.py --policy FILE [--seal FILE]... [--complete] [--json] FILE...
 
-FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory
+FILE   an export (json or ndjson), a receipt, a proof of what was stored, a workspace file (ws_....db), or a data directory
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a file with it
 --witness-key KEY: a witness's key, name+hash+key; --witness-quorum N: how many must have cosigned (default: all). Cosignatures
   with ML-DSA-44 (type 6) are not checked: such a witness is named, and never counts
@@ -16,7 +16,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
-import argparse, base64, calendar, contextlib, functools, hashlib, json, os, re, shutil, sqlite3, stat, sys, tempfile, time
+import argparse, base64, calendar, contextlib, functools, hashlib, itertools, json, os, re, shutil, sqlite3, stat, sys, tempfile, time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -152,6 +152,9 @@ audit.activity | kul | ok | o | {scope: "workspace", interval: "minute" or "hour
 lineage.read | kul | ok | a | {event_id: aud_, direction: "causes" or "effects", depth: some, count: count}
 lineage.read | kul | conflict | a | {event_id: aud_, code: "not_a_write"}
 lineage.read | kul | conflict | o | {event_id: aud_, code: "not_a_write"}
+state.root | s | ok | w | {seq: count, root: hash, count: count}
+proof.create | kulc | ok | n | {key?~: text, prefix?~: text, claim: "held" or "absent" or "complete", root_seq: count, count: count, with_values?: true, returned?: positions, returned_count?: some, returned_root?: hash, read_seq?: count}
+proof.create | kulc | not_found | n | {key?~: text, prefix?~: text, code: "moment_gone"}
 sink.create | kulc | ok | w | {sink_id: snk_, type: "webhook" or "syslog" or "otlp" or "splunk_hec" or "file", receiver: text or null, format: "governd" or "cloudevents" or "ocsf", filter: object, include_details: flag, enabled: flag, start: count or "now" or "beginning", settings_digest: hash}
 sink.change | kulcs | ok | w | {sink_id: snk_, changed: [text], receiver?: text or null, format?: "governd" or "cloudevents" or "ocsf", filter?: object, include_details?: flag, enabled?: flag, settings_digest?: hash}
 sink.rotate | kulc | ok | w | {sink_id: snk_, old_keys_until: time, settings_digest: hash}
@@ -206,7 +209,7 @@ account.unlink | cs | ok | i | {link_id: inv_}
 
 
 # Operations whose details an erasure can destroy; those of all others are always there.
-ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.versions", "data.write",
+ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.versions", "data.write", "proof.create",
             "account.create", "account.sign_in", "account.end_sessions", "account.change_password", "account.rename", "account.reset_password",
             "account.begin_totp", "account.confirm_totp", "account.disable_totp", "account.add_passkey", "account.remove_passkey",
             "account.renew_codes", "account.link_identity", "account.unlink_identity", "account.link", "account.unlink"}
@@ -549,6 +552,7 @@ class Premises:
                 self.need(policies in (None, stated), seq, "policies_version is not the version in force")
                 self.policies = stated if depends_on_policies(event, said) else self.policies
             self.need(fits_together(said, seq), seq, "what the operation returned cannot be so")
+            self.need(operation != "state.root" or said["seq"] < seq, seq, "the state that the operation names is not from before it")
             if agent is not None or operation.startswith("policies."):
                 self.need(self.fits_versions(operation, event["result"], said, version, seq), seq, "there is no such version or position")
         if event["result"] == "ok":
@@ -1165,6 +1169,8 @@ class Log:
         self.known_heads = {}  # the stored heads of workspaces
         self.last_time = ""  # of the last event
         self.stating = []  # events that state rows of this file, with their details, None where these are gone
+        self.roots, self.roots_again, self.roots_left = [], 0, 0  # state roots: (seq, details); how many were computed again, and how many not
+        self.lacking = set()  # the positions of changes without details, until an erasure names them
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
     @property
@@ -1973,7 +1979,15 @@ def read_receipt(text):
 
 
 def check_receipt(text, trust):
-    texts, (chain, number), index, path, seal = read_receipt(text)
+    texts, *rest = read_receipt(text)
+    index, said = check_sealed("receipt", texts, *rest, trust)
+    said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
+    return f"{trust.workspace}: event {index}, {said}. Partial: event {index} of {rest[-1].size}"
+
+
+def check_sealed(kind, texts, announced, index, path, seal, trust, more=lambda event, said: None):
+    """An event with its way to a seal, and what else `more` requires of it. Returns its position, and by whom it is sealed."""
+    chain, number = announced
     leaf = load_json(texts[0])
     trust.saw(leaf["workspace_id"])
     keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"], number)
@@ -1981,7 +1995,7 @@ def check_receipt(text, trust):
         led = not keys or seal.signed_by(keys[-1])
     except Tampered:
         led = False
-    require(led, "seal_invalid", "the announcements of keys do not lead to the receipt's seal")
+    require(led, "seal_invalid", f"the announcements of keys do not lead to the {kind}'s seal")
     given = trust.with_later(keys)
     signed = None  # whether a key signed it that a given one leads to; None when none is named
     if trust.keys:
@@ -2004,15 +2018,136 @@ def check_receipt(text, trust):
     kept = [one for one in trust.anchors if (one.origin, one.size) == (seal.origin, seal.size)]  # others cannot be compared
     same = all(trust.is_damaged(one) or one.root == seal.root for one in kept)
     require(same, "anchor_mismatch", "the events are not the ones of the kept seal", leaf["seq"])
-    require(number <= VOCABULARY, "newer_format", f"the receipt states vocabulary {number}, and {VOCABULARY} is known here")
-    require(trust.keys, "key_not_given", "a receipt is checked with the public key: give it with --public-key")
+    require(number <= VOCABULARY, "newer_format", f"the {kind} states vocabulary {number}, and {VOCABULARY} is known here")
+    more(event, said)
+    require(trust.keys, "key_not_given", f"a {kind} is checked with the public key: give it with --public-key")
     require(signed, "key_not_given", not_their_key(trust, {fingerprint_of(key) for key in keys}))
     for one in kept:
         require(not trust.is_damaged(one), *DAMAGED)
         trust.note_witnesses(one, "seal_missing")
-    said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
-    said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
-    return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
+    return index, "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
+
+
+PROOF_FORMAT = "governd.proof/1"
+PROOF_BEGINS = re.compile(r'\s*\{\s*"format"\s*:\s*"governd\.proof/')
+PROOF_MEMBERS = ("format", "vocabulary", "workspace_id", "claim", "agent_id", "key", "prefix", "root", "root_path", "seal", "keys", "first",
+                 "before", "entries", "after", "left", "right", "digest")
+LEAF_MEMBERS, CONTENT_MEMBERS = ("agent_id", "key", "value_digest", "version"), ("salt", "value", "metadata")
+
+
+def read_proof(text):
+    """A proof of what was stored: exactly its members."""
+    proof = load_json(text)
+    good = has(proof, *PROOF_MEMBERS) and proof["format"] == PROOF_FORMAT and isinstance(proof["workspace_id"], str) and is_agent(proof["agent_id"])
+    require(good, "not_evidence", "it does not have exactly the members of a proof")
+    key, prefix = proof["key"], proof["prefix"]
+    about = {"held": prefix is None and key is not None, "absent": (key is None) != (prefix is None), "complete": key is None}
+    good = isinstance(proof["claim"], str) and about.get(proof["claim"]) and isinstance(key, (str, type(None)))
+    good = good and (prefix is None or (isinstance(prefix, str) and prefix)) and isinstance(proof["seal"], str)
+    good = good and isinstance(proof["root"], dict) and isinstance(proof["keys"], (list, type(None)))
+    good = good and is_count(proof["vocabulary"]) and proof["vocabulary"] > 0 and is_count(proof["first"])
+    good = good and is_hash(proof["digest"]) and is_hashes(proof["root_path"]) and len(proof["root_path"]) <= 63
+    good = good and all(is_hashes(proof[name]) and len(proof[name]) <= 126 for name in ("left", "right"))
+    good = good and all(proof[name] is None or is_leaf(proof[name]) for name in ("before", "after")) and isinstance(proof["entries"], list)
+    good = good and (all(is_leaf(leaf) for leaf in proof["entries"]) or all(is_valued(leaf) for leaf in proof["entries"]))
+    require(good, "not_evidence", "it does not have exactly the members of a proof")
+    return proof
+
+
+def is_agent(value):
+    return isinstance(value, str) and bool(re.fullmatch(PATTERNS["agent"], value))
+
+
+def is_leaf(leaf, *more):
+    good = has(leaf, *LEAF_MEMBERS, *more) and is_agent(leaf["agent_id"]) and isinstance(leaf["key"], str)
+    return good and is_hash(leaf["value_digest"]) and is_count(leaf["version"])
+
+
+def is_valued(leaf):
+    good = is_leaf(leaf, *CONTENT_MEMBERS) and isinstance(leaf["value"], str) and isinstance(leaf["metadata"], dict)
+    return good and isinstance(leaf["salt"], str) and bool(re.fullmatch("[0-9a-f]{32}", leaf["salt"]))
+
+
+def place_of(leaf):
+    return leaf["agent_id"].encode(), leaf["key"].encode()
+
+
+def side_of(proof, leaf):
+    """Where a leaf is: before what the proof is about, in it, or behind it."""
+    start = proof["prefix"] or "" if proof["key"] is None else proof["key"]
+    if leaf["agent_id"] == proof["agent_id"] and (leaf["key"].startswith(start) if proof["key"] is None else leaf["key"] == start):
+        return "in"
+    return "before" if place_of(leaf) < (proof["agent_id"].encode(), start.encode()) else "after"
+
+
+def run_of(proof):
+    """The neighbouring leaves that a proof shows."""
+    return [leaf for leaf in (proof["before"], *proof["entries"], proof["after"]) if leaf is not None]
+
+
+def require_claim(proof, seal, workspace, state):
+    """The entries prove what the file claims of the state with this root and this number of entries."""
+    def need(condition, words):
+        require(condition, "proof_invalid", words)
+
+    entries, first, count, claim, run = proof["entries"], proof["first"], state["count"], proof["claim"], run_of(proof)
+    places = [place_of(leaf) for leaf in run]
+    others = {name: proof[name] for name in PROOF_MEMBERS if name != "digest"}
+    digest = sha256(jcs({**others, "entries": sha256(jcs(entries).encode())}).encode())
+    need(digest == proof["digest"], "the proof is not as it was made: it has another digest")
+    need(proof["workspace_id"] == workspace, "the proof is of another workspace than its event")
+    need(len({(name, data[:4]) for name, data in seal.signatures}) == len(seal.signatures), "a signature line of the seal is there twice")
+    sides = all(side_of(proof, leaf) == "in" for leaf in entries)
+    sides = sides and all(proof[name] is None or side_of(proof, proof[name]) == name for name in ("before", "after"))
+    need(sides, "an entry is not in its place beside what the proof is about")
+    need(all(one < other for one, other in zip(places, places[1:])), "the entries are not in their order")
+    for leaf in entries:
+        content = {name: leaf.get(name) for name in ("key", "metadata", "value")}
+        need("value" not in leaf or digest_of(leaf["salt"], jcs(content)) == leaf["value_digest"], "a value is not the one of its digest")
+    if claim == "held":
+        need(len(run) == len(entries) == 1, "the proof does not show the one entry that it is about")
+    else:
+        need(claim == "complete" or not entries, "there is an entry where none is claimed to be")
+        need(proof["before"] or first == 0, "the entry before those that the proof is about is missing")
+        need(proof["after"] or first + len(run) >= count, "the entry behind those that the proof is about is missing")
+    hashes = [leaf_of(*(leaf[name] for name in LEAF_MEMBERS)) for leaf in run]
+    root = None
+    with contextlib.suppress(ValueError):  # another number of hashes than there are subtrees
+        around = [[bytes.fromhex(one) for one in proof[name]] for name in ("left", "right")]
+        root = range_root(first, hashes, count, *around).hex() if first + len(hashes) <= count else None
+    need(root == state["root"], "the entries are not those of the state root")
+
+
+def check_proof(text, trust):
+    try:
+        text.encode()
+        proof = read_proof(text)
+        texts, seal = stored(proof["root"]), Seal(proof["seal"])
+        [place_of(leaf) for leaf in run_of(proof)]  # no lone surrogates
+    except (Problem, ValueError, TypeError, RecursionError):
+        raise Undetermined("not_evidence", "the proof is not in order") from None
+
+    moments = []
+
+    def more(event, said):
+        good = event["operation"] == "state.root" and event["agent_id"] is None and said is not None
+        require(good, "proof_invalid", "the event is not that of a state root, or lacks its details", event["seq"])
+        require_claim(proof, seal, event["workspace_id"], said)
+        moments.append(said["seq"])
+
+    event, path = load_json(texts[0]), [bytes.fromhex(one) for one in proof["root_path"]]
+    index, said = check_sealed("proof", texts, (proof["keys"], proof["vocabulary"]), event["seq"], path, seal, trust, more)
+    name = lambda text: json.dumps(text, ensure_ascii=False)
+    agent, many = proof["agent_id"], len(proof["entries"])
+    under = f" under {name(proof['key'])}" if proof["key"] is not None else f" whose key begins with {name(proof['prefix'])}" if proof["prefix"] else ""
+    words = {"held": f"{agent} had an entry{under}", "absent": f"{agent} had no entry{under}",
+             "complete": f"the {many} entries of the file were all that {agent} had{under}"}[proof["claim"]]
+    for side, where in (("before", "before"), ("after", "behind")):
+        words += f"; {where} it is {name(proof[side]['key'])} of {proof[side]['agent_id']}" if proof[side] else ""
+    kept = any((one.origin, one.size) == (seal.origin, seal.size) for one in trust.anchors)
+    rests = "the witnesses named here" if trust.witnessed else "the seal that was given" if kept else "the daemon's clock alone"
+    moment = f"right after event {moments[0]}, by the state root that was recorded at {event['timestamp']}, event {index}, {said}"
+    return f"{trust.workspace}: {proof['claim']}: {words}. Moment: {moment}. Its time rests on {rests}"
 
 
 def read_beside(path, size=-1):
@@ -2475,6 +2610,8 @@ def check_tables(db, trust, logs, filed, workspace, head_said):
     if not findings.tampered and log.newer_from is None:
         with findings.section():
             check_wholes(db, log, history, agents, tables)
+    if log.roots and not findings.tampered:
+        said += f". State roots: {log.roots_again} computed again" + (f", {log.roots_left} not recomputed" if log.roots_left else "")
     if not findings.tampered:
         with findings.section():
             check_indexes(db)
@@ -2536,6 +2673,8 @@ def read_log(db, trust, head):
         if operation == "log.restore" and event["agent_id"] is None:
             left_out = said.get("workspaces_left_out")
             log.restores.append((seq, event["timestamp"], {*map(str, left_out)} if isinstance(left_out, list) else set()))
+        if operation == "state.root":
+            log.roots.append((seq, said))
         if operation == "installation.add_workspace":
             log.made[said.get("for_workspace_id")] = said.get("genesis")
         if operation == "installation.delete_workspace":
@@ -2740,6 +2879,9 @@ class Agent:
         self.blanks, self.keys = set(), {}  # the positions of writes without details; the keys of the others
         self.blank_writes, self.restored = 0, 0  # writes without details, entries that restores brought back
         self.swept_cutoff, self.swept_until = -1, -1  # what sweeps so far may have removed, by age and by its own end
+        self.version = None  # of the config in force, as far as the log is read
+        self.swept_at, self.last_sweep = -1, -1  # when the newest sweep was, and the position of the newest event that may have swept
+        self.lost = False  # whether a restore cannot be followed, so that it is not known which entries there are
 
     def cutoff(self, version, seq, time):
         """Entries written before this time were expired under a config, at a position and time; -1: none."""
@@ -2792,6 +2934,7 @@ class Agent:
             self.uncertain |= said is None
             self.existing.pop(said and said["checkpoint_id"], None)
         elif kind in ("expire", "erase"):
+            self.swept_at = effect.time if kind == "expire" else self.swept_at
             # Where nothing expires, a sweep dropped history alone.
             if kind == "erase" or self.retains or self.ending or self.blank_writes:
                 self.last_removal = effect.seq
@@ -2808,7 +2951,7 @@ class Agent:
                 # What a restore does depends on the entries before it: after one that is not known, none is.
                 if position is None or self.unknown:
                     self.unknown.append(effect.seq)
-                    position, self.open = None, True
+                    position, self.open, self.lost = None, True, True
             self.restored += said["entries_restored"] if said else 0
             self.add_checkpoint(said and said["safety_checkpoint_id"], effect.seq - 1)
             return position
@@ -2816,8 +2959,14 @@ class Agent:
 
     def sweep(self, effect):
         self.first_sweep = min(self.first_sweep, effect.seq)
+        self.last_sweep = effect.seq
         self.swept_cutoff = max(self.swept_cutoff, self.cutoff_at(effect))
         self.swept_until = max(self.swept_until, effect.time)
+
+    def is_in_state(self, cutoff, now, begin, time, expires):
+        """Whether a version counts for the root of a state: it had not expired then, and no sweep may have removed it before."""
+        swept = begin < self.last_sweep and self.may_be_swept(time, expires)
+        return not swept and time >= cutoff and (expires is None or expires > now)
 
     def may_be_swept(self, time, expires):
         """Whether a sweep so far may have removed an entry."""
@@ -3433,9 +3582,14 @@ def replay(log, history, agents):
     lives = {}  # by agent and the position of the write: when each version was there
     start = log.kept.seq if log.kept else -1
     begin_with_kept(log, history, agents, states, left, lives)
+    roots = Roots(log, history, agents, states, start)
     for effect in (effect for effect in history.values() if effect.kind or effect.sought or effect.recall):
+        roots.reach(effect.seq)
+        if effect.kind == "config" or (effect.kind == "restore" and "config_version" in (effect.said or {})):
+            agents[effect.agent].version = effect.said["config_version" if effect.kind == "restore" else "version"]
         if effect.seq <= start:
             continue
+        roots.take(effect)
         # What was there before a pruning is known only as far as it was kept.
         if effect.recall and read_position(effect.recall, start + 1) > start:
             require_there(effect, agents.get(effect.recall["agent_id"]), lives, start)
@@ -3491,6 +3645,7 @@ def replay(log, history, agents):
                 present.clear()
             elif position is not False:
                 restore(agent, present, past, end, position, effect, living)
+    roots.reach(float("inf"))
     for name, (present, _) in states.items():
         agent = agents[name]
         for key, (written, begin, created, time, expires) in present.items():
@@ -3505,6 +3660,63 @@ def replay(log, history, agents):
                 one = version_name(agent, key, written, begin, created, to)
                 counts[one] = counts.get(one, 0) + 1
     return found, newest
+
+
+MOST_LEAVES = 1_000_000  # of all state roots that are computed again; the newest roots count first
+
+
+class Roots:
+    """The state roots that a log states, computed again while it is replayed."""
+
+    def __init__(self, log, history, agents, states, start):
+        self.log, self.history, self.agents, self.states = log, history, agents, states
+        known = [one for one in log.roots if one[1]["seq"] > start and one[1]["seq"] in history]
+        counts = list(itertools.accumulate(said["count"] for _, said in reversed(known)))
+        newest = sum(count <= MOST_LEAVES for count in counts) or 1
+        self.due = sorted(known[-newest:], key=lambda one: one[1]["seq"])
+        log.roots_left = len(log.roots) - len(self.due)
+
+    def take(self, effect):
+        """Follows changes whose details are gone, until an erasure names them."""
+        if effect.kind and effect.said is None:
+            self.log.lacking.add(effect.seq)
+        if effect.kind == "erase" and effect.said:
+            erased = effect.said.get("erased", [])
+            self.log.lacking = {seq for seq in self.log.lacking if not any(first <= seq <= last for first, last in erased)}
+
+    def reach(self, seq):
+        """Computes those of states before an event."""
+        while self.due and self.due[0][1]["seq"] < seq:
+            at, said = self.due.pop(0)
+            leaves = self.leaves(said["seq"])
+            if leaves is None:
+                self.log.roots_left += 1
+                continue
+            self.log.roots_again += 1
+            good = len(leaves) == said["count"] and tree_root(leaves).hex() == said["root"]
+            require(good, "operation_impossible", f"seq {at}: the event states another root of all entries than the events before it leave", at)
+
+    def leaves(self, seq):
+        """The hashes of the leaves of the state after an event; None when the log does not tell them."""
+        if self.log.lacking or any(self.agents[name].lost for name in self.states if name is not None):
+            return None
+        time, leaves = self.history[seq].time, []
+        for name in sorted(name for name in self.states if name is not None):
+            agent, present = self.agents[name], self.states[name][0]
+            now = max(time, agent.swept_at)
+            cutoff = agent.cutoff(agent.version, seq + 1, now)
+            for key in sorted(present, key=str.encode):
+                written, begin, _, *ends = present[key]
+                if agent.is_in_state(cutoff, now, begin, *ends):
+                    if self.history[written].is_erased:
+                        return None
+                    leaves.append(leaf_of(name, key, self.history[written].said["value_digest"], written))
+        return leaves
+
+
+def leaf_of(agent, key, digest, version):
+    """The hash of an entry's leaf in the tree of a state."""
+    return hashlib.sha256(b"\0" + jcs({"agent_id": agent, "key": key, "value_digest": digest, "version": version}).encode()).digest()
 
 
 def begin_with_kept(log, history, agents, states, left, lives):
@@ -3525,6 +3737,7 @@ def begin_with_kept(log, history, agents, states, left, lives):
             agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
         elif effect.said is None:
             blanks.add(seq)
+            log.lacking.add(seq)
             agent.blank_writes += 1
         elif end is None:
             agent.versions += 1
@@ -3900,6 +4113,8 @@ def check_file(path, trust):
     text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
     if text.startswith("c2sp.org/tlog-proof@v1\n"):
         return check_receipt(data.decode(errors="replace"), trust)
+    if PROOF_BEGINS.match(text):
+        return check_proof(text, trust)
     return check_export(text, trust)
 
 

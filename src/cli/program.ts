@@ -17,6 +17,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["health", async () => (await import("./commands/health.ts")).addHealth],
   ["verify", async () => (await import("./commands/verify.ts")).addVerify],
   ["receipt", async () => (await import("./commands/receipt.ts")).addReceipt],
+  ["prove", async () => (await import("./commands/prove.ts")).addProve],
   ["scan", async () => (await import("./commands/scan.ts")).addScan],
   ["workspace", async () => (await import("./commands/workspace.ts")).addWorkspaceCommands],
   ["key", async () => (await import("./commands/key.ts")).addKeyCommands],

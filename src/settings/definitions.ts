@@ -127,6 +127,11 @@ const SETTINGS = {
     10 * SECOND_MS,
     "a workspace is sealed this long after its first unsealed event",
   ),
+  state_roots: setting(
+    choice("off", "daily", "hourly"),
+    "daily",
+    "how often the root over all entries of a workspace is recorded, from which proofs of what was stored are made",
+  ),
   seal_key: fixed(
     privateKey,
     null,

@@ -108,9 +108,12 @@ const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
 const ofOneAgent = (a: Problem, b: Problem): boolean =>
   a.agentId === undefined || b.agentId === undefined || a.agentId === b.agentId;
 
+/** Whether a problem in the workspace's own chain, such as that of a state root, is about the entries of all agents. */
+const isAboutAll = ({ agentId, row }: Problem): boolean => agentId === null && row?.table === "entries";
+
 /** Whether a cause concerns the agent of a problem. The workspace's own configs are policies of all agents. */
 const isAboutAgentOf = (problem: Problem, cause: Problem): boolean =>
-  ofOneAgent(problem, cause) || (cause.row?.table === "configs" && cause.agentId === null);
+  ofOneAgent(problem, cause) || isAboutAll(problem) || (cause.row?.table === "configs" && cause.agentId === null);
 
 /** Tables whose comparison as a whole depends on another table, whose rows may have been given to another agent. */
 const DEPENDS: Readonly<Record<string, string>> = { agents: "entries", entries: "checkpoints" };
@@ -182,7 +185,7 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   schema: (problem, cause) =>
     problem.row?.table === (isOfEvent(cause) ? "events" : cause.row?.table) && problem.row !== undefined,
   whole(problem, cause) {
-    if (isOfEvent(cause)) return changesLeaves(cause, null) || ofOneAgent(problem, cause);
+    if (isOfEvent(cause)) return changesLeaves(cause, null) || ofOneAgent(problem, cause) || isAboutAll(problem);
     const [table, other] = [problem.row?.table, cause.row?.table];
     if (table === other || other === "agents" || DEPENDS[table ?? ""] === other) return true;
     if (rankOf(cause) === "row") return isAboutAgentOf(problem, cause);

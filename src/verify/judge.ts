@@ -3,6 +3,7 @@ import { parseOrigin, sealedWorkspace } from "../log/seal.ts";
 import type { Verdict } from "./problems.ts";
 import { lackOf } from "./quorum.ts";
 import { doubt, overallVerdict, type SourceResult } from "./report.ts";
+import type { SourceReport } from "./report-schema.ts";
 import type { Trust } from "./trust.ts";
 
 /** What the auditor gives, and asks for. */
@@ -27,6 +28,7 @@ export function judge(results: SourceResult[], { trust, complete, digestOf }: Wa
   askForLogs(results, trust);
   askForWitnesses(results, trust);
   if (complete) askForCompleteness(results);
+  for (const { report } of results) if (report.proof) report.proof.time_rests_on = timeSourceOf(report);
   findPrunedExports(results, digestOf);
   const verdict = overallVerdict(results);
   return { verdict, isSignerKnown: verdict === "verified" && (trust.publicKeys ?? []).length > 0 };
@@ -83,6 +85,13 @@ function askForWitnesses(results: SourceResult[], { quorum = null }: Trust): voi
     if (lack === null) continue;
     doubt(result, "witness_missing", `${lack}: wait until they have, or give a cosigned seal with --seal`);
   }
+}
+
+/** Returns on whose word the time of a proof rests. */
+function timeSourceOf(report: SourceReport): NonNullable<SourceReport["proof"]>["time_rests_on"] {
+  if ((report.timestamps ?? []).length > 0) return "time_stamp";
+  if ((report.witnesses ?? []).length > 0) return "witness";
+  return report.anchored_through === null ? "clock" : "kept_seal";
 }
 
 /** Reports evidence that may lack events. */

@@ -5,6 +5,7 @@ import { orNull } from "../failure.ts";
 import { isKeyName, NoteError, parseVerifierKey } from "../log/note.ts";
 import { parseReceipt, ReceiptError } from "../log/receipt.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
+import { ProofError, parseProof } from "../log/state/proof.ts";
 import type { Reader } from "../store/transaction.ts";
 import { type ExportTarget, unreadable } from "./events/export-lines.ts";
 import { ExportReader } from "./events/export-reader.ts";
@@ -19,6 +20,10 @@ export async function originOfWorkspace(reader: Reader): Promise<string | null> 
 /** Returns the origin of a receipt's seal; null when the text is not a receipt. */
 export const originOfReceipt = (text: string): string | null =>
   orNull(ReceiptError, () => signedOrigin(parseReceipt(text).seal));
+
+/** Returns the origin of the seal of a proof; null when the bytes are not one. */
+export const originOfProof = (bytes: Uint8Array): string | null =>
+  orNull(ProofError, () => signedOrigin(parseProof(bytes).sealed.seal));
 
 /** Returns an origin under which a key can sign. */
 const signedOrigin = ({ origin }: Seal): string | null => (isKeyName(origin) ? origin : null);

@@ -26,6 +26,7 @@ import { StatedHeads } from "./rows/stated-heads.ts";
 import { StatedRows } from "./rows/stated-rows.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
+import { StateRoots } from "./state/roots.ts";
 import type { Trust } from "./trust.ts";
 
 /** The scope of a verification: everything, or one agent's chain and its stored rows. */
@@ -64,6 +65,8 @@ export interface WorkspaceCheck extends StoredCheck {
   /** The heads of workspaces that the log of the installation states. */
   heads: StatedHeads;
   tiles: TileCheck;
+  /** The state roots that are computed again; null where one agent is verified. */
+  roots: StateRoots | null;
   /** The position from which the log has all events. */
   before: number;
   /** The newest pruning, where the whole workspace is verified; null when nothing was pruned. */
@@ -99,7 +102,8 @@ export async function beginCheck(
   const listed = stated !== null && (await areKeptRows(reader, stated));
   const histories = await loadHistories(reader, scope, listed ? 0 : before, listed ? stated.seq : -1);
   const begin = (replay: Replay, taken: Histories) => beginWithKept(reader, replay, taken);
-  const census = listed ? new Census(histories, maxKeys, begin) : new Census(histories, maxKeys);
+  const roots = "agentId" in scope ? null : await StateRoots.load(reader, histories.start);
+  const census = new Census(histories, maxKeys, listed ? begin : undefined, roots);
   const keys = new KeyCheck();
   const rows = new StatedRows((...problem) => verifier.report(...problem), before);
   const heads = new StatedHeads((...problem) => verifier.report(...problem));
@@ -129,5 +133,5 @@ export async function beginCheck(
   const tiles = new TileCheck(reader, verifier);
   if (listed) await reportBlanks(reader, verifier, await begin(census.replay, histories));
   else if (stated !== null) reportKeptRows(verifier, stated);
-  return { reader, verifier, histories, census, keys, rows, heads, tiles, before, stated, take, takeKept };
+  return { reader, verifier, histories, census, roots, keys, rows, heads, tiles, before, stated, take, takeKept };
 }

@@ -1,4 +1,4 @@
-/** Verifies a receipt: one event, its proof, the seal, and the keys that lead to it. */
+/** Verifies a receipt, or what else has one event: the event, its proof, the seal, and the keys that lead to it. */
 import { orNull } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
 import { formProblem, VOCABULARY } from "../log/event.ts";
@@ -12,28 +12,44 @@ import { TAMPERED } from "./completeness.ts";
 import { WitnessedSeals, witnessesOf } from "./events/witnesses.ts";
 import type { Finding } from "./problems.ts";
 import { newerVocabulary, newResult, obstacle, reported, type SourceResult } from "./report.ts";
+import type { SourceReport } from "./report-schema.ts";
 import type { Trust } from "./trust.ts";
 
 /** Verifies the text of a receipt. Without a key nothing can be established, since a receipt has no chain. */
-export function verifyReceipt(
-  text: string,
-  path: string,
-  { publicKeys = [], witnesses = [], anchors = [] }: Trust,
-): SourceResult {
-  let receipt: Receipt;
+export function verifyReceipt(text: string, path: string, trust: Trust): SourceResult {
   try {
-    receipt = parseReceipt(text);
+    return verifySealedEvent(parseReceipt(text), { path, kind: "receipt" }, trust);
   } catch (error) {
     if (!(error instanceof ReceiptError)) throw error;
     return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
   }
+}
+
+/** A piece of evidence that is one event with its way to a seal. */
+interface Carrier {
+  path: string;
+  kind: "receipt" | "proof";
+  /** What its report says besides that of the event. */
+  report?: Partial<SourceReport>;
+}
+
+/** Verifies an event with its way to a seal. @param more finds what else is wrong, if the event is genuine */
+export function verifySealedEvent(
+  receipt: Receipt,
+  { path, kind, report = {} }: Carrier,
+  { publicKeys = [], witnesses = [], anchors = [] }: Trust,
+  more: () => Finding | null = () => null,
+): SourceResult {
   const { event, seal, stored, vocabulary } = receipt;
   const keys = keysOfReceipt(receipt);
   const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(seal, key) !== "absent");
   // Only a kept seal over the same events can be compared.
   const kept = anchors.filter(({ origin, size }) => origin === seal.origin && size === seal.size);
   const sound = kept.filter((one) => publicKeys.every((key) => checkSeal(one, key) !== "bad"));
-  const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses) ?? problemOfKept(seal, sound);
+  const found =
+    problemOfReceipt(receipt, kind, keys, { publicKey: publicKey ?? null, witnesses }) ??
+    problemOfKept(seal, sound) ??
+    (vocabulary > VOCABULARY ? null : more());
   const about = {
     report: {
       ...{ workspace_id: sealedWorkspace(seal), events: 1 },
@@ -44,23 +60,23 @@ export function verifyReceipt(
   };
   if (found !== null) {
     const problems = causesOf([{ ...found, seq: event.seq, id: event.id, event }]).map(reported);
-    return newResult(path, "receipt", { ...about, verdict: "tampered", problems, completeness: TAMPERED });
+    return newResult(path, kind, { ...about, verdict: "tampered", problems, completeness: TAMPERED });
   }
   if (vocabulary > VOCABULARY) {
-    return obstacle(path, "receipt", "newer_format", newerVocabulary("the receipt states", vocabulary), about);
+    return obstacle(path, kind, "newer_format", newerVocabulary(`the ${kind} states`, vocabulary), about);
   }
   if (publicKey === undefined)
-    return obstacle(path, "receipt", "key_not_given", whyNoKey(publicKeys, keys ?? []), about);
+    return obstacle(path, kind, "key_not_given", whyNoKey(kind, publicKeys, keys ?? []), about);
   const witnessed = new WitnessedSeals(witnesses);
   if (sound.length < kept.length || ![seal, ...kept].every((one) => witnessed.note(one))) {
     const message = "the given seal is damaged: its signature, or a witness's cosignature, is not right";
-    return obstacle(path, "receipt", "seal_missing", message, about);
+    return obstacle(path, kind, "seal_missing", message, about);
   }
   const cosigned = witnessed.found === null ? {} : { witnesses: witnessed.found };
   const anchored_through = kept.length === 0 ? null : event.seq;
-  return newResult(path, "receipt", {
+  return newResult(path, kind, {
     ...about,
-    report: { ...about.report, sealed_through: event.seq, anchored_through, ...cosigned },
+    report: { ...about.report, ...report, sealed_through: event.seq, anchored_through, ...cosigned },
     verdict: "verified",
     problems: [],
     stamped: witnessed.stamped,
@@ -85,12 +101,12 @@ function problemOfKept({ size, root }: Seal, kept: readonly Seal[]): Finding | n
 
 function problemOfReceipt(
   receipt: Receipt,
+  kind: Carrier["kind"],
   keys: readonly Uint8Array[] | null,
-  publicKey: Uint8Array | null,
-  witnesses: readonly VerifierKey[],
+  { publicKey, witnesses }: { publicKey: Uint8Array | null; witnesses: readonly VerifierKey[] },
 ): Finding | null {
   if (keys === null) {
-    return { code: "seal_invalid", message: "the announcements of the log's keys do not lead to the receipt's seal" };
+    return { code: "seal_invalid", message: `the announcements of the log's keys do not lead to the ${kind}'s seal` };
   }
   const message = receiptProblem(receipt, publicKey);
   const code = publicKey === null || checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
@@ -107,9 +123,9 @@ function problemOfReceipt(
   }
 }
 
-function whyNoKey(given: readonly Uint8Array[], keys: readonly Uint8Array[]): string {
-  if (given.length === 0) return "a receipt is checked with the public key: give it with --public-key";
+function whyNoKey(kind: Carrier["kind"], given: readonly Uint8Array[], keys: readonly Uint8Array[]): string {
+  if (given.length === 0) return `a ${kind} is checked with the public key: give it with --public-key`;
   if (isFingerprint(given, keys)) return "the given key is the fingerprint of this log's key: give the key itself";
   const earlier = keys.length === 0 ? ", a fingerprint, or an earlier key of this log" : "";
-  return `the given key does not lead to the key that sealed this receipt: it is another log's key${earlier}`;
+  return `the given key does not lead to the key that sealed this ${kind}: it is another log's key${earlier}`;
 }

@@ -84,9 +84,31 @@ const Timestamp = object({
   time: t.String({ description: "When it was stamped." }),
 });
 
+const Place = object({ agent_id: t.String(), key: t.String() });
+
+const Proof = object({
+  claim: oneOf(
+    ["held", "absent", "complete"] as const,
+    "An entry was under the key; none was under the key or the prefix; the entries are all under the prefix, or of the agent.",
+  ),
+  agent_id: t.String(),
+  key: nullable(t.String()),
+  prefix: nullable(t.String()),
+  seq: t.Integer({ description: "The moment: the state right after this event." }),
+  recorded_at: t.String({ description: "When the state root was recorded, by the clock of the daemon." }),
+  entries: Count,
+  with_values: t.Boolean({ description: "Whether the values of the entries were checked." }),
+  before: nullable(Place),
+  after: nullable(Place),
+  time_rests_on: oneOf(
+    ["time_stamp", "witness", "kept_seal", "clock"] as const,
+    "Whose word says that the state root was there at the latest at a time: that of a given authority of time stamps or witness, a seal that was given, or only the daemon's.",
+  ),
+});
+
 export const SourceReport = object({
   path: t.String(),
-  kind: oneOf(["workspace", "export", "receipt", "directory", "unknown"] as const),
+  kind: oneOf(["workspace", "export", "receipt", "proof", "directory", "unknown"] as const),
   workspace_id: nullable(t.String()),
   events: Count,
   agents: t.Array(Agent),
@@ -102,8 +124,18 @@ export const SourceReport = object({
   timestamps: t.Optional(
     t.Array(Timestamp, { description: "The newest of each given authority, if --timestamp-ca was given." }),
   ),
+  proof: t.Optional(Proof),
   pruned_before: t.Optional(t.Integer({ description: "The first event that was not pruned." })),
   prunings: t.Optional(t.Array(Pruning)),
+  state_roots: t.Optional(
+    object({
+      recomputed: Count,
+      not_recomputed: t.Integer({
+        minimum: 0,
+        description: "Those whose entries the log no longer tells, or that would take too long.",
+      }),
+    }),
+  ),
   restores: t.Optional(t.Array(Restore, { description: "Restores from a backup that the log declares." })),
   explained_seals: t.Optional(
     t.Array(object({ origin: t.String(), size: Count, seq: Count }), {

@@ -10,6 +10,7 @@ import type { VerificationReport } from "./events/contract.ts";
 import type { LogFacts } from "./installation.ts";
 import { MAX_REPORTED_PROBLEMS, type Problem, type Verdict, verdictOf } from "./problems.ts";
 import type { ReportedProblem, ReportedRestore, SourceReport } from "./report-schema.ts";
+import type { StateRootCounts } from "./state/roots.ts";
 
 /** Exit codes of the verdicts. */
 export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
@@ -132,11 +133,12 @@ export function tampered(path: string, kind: SourceKind, problems: readonly Prob
 /** Returns the result for evidence that was read, with the obstacles, if any. */
 export function resultOf(
   { path, kind }: { path: string; kind: SourceKind },
-  found: VerificationReport & { prunedBefore?: number },
+  found: VerificationReport & { prunedBefore?: number; stateRoots?: StateRootCounts | null },
   obstacles: readonly Obstacle[],
   proved: Completeness,
 ): SourceResult {
-  const { seals, chainStart, chainEnd, openErased, erasedDetails, prunedBefore } = found;
+  const { seals, chainStart, chainEnd, openErased, erasedDetails, prunedBefore, stateRoots } = found;
+  const hasRoots = stateRoots != null && stateRoots.recomputed + stateRoots.not_recomputed > 0;
   const open = (seals?.undetermined ?? []).map((message) => ({ code: "seal_missing" as const, message }));
   const outside = {
     code: "erasure_outside" as const,
@@ -164,6 +166,7 @@ export function resultOf(
       anchored_through: seals?.anchoredThrough ?? null,
       ...(seals?.witnesses ? { witnesses: seals.witnesses } : {}),
       ...(prunedBefore ? { pruned_before: prunedBefore } : {}),
+      ...(hasRoots ? { state_roots: stateRoots } : {}),
       ...(found.restores.length > 0 ? { restores: reportedRestores(found.restores) } : {}),
       ...(seals?.explained.length ? { explained_seals: seals.explained } : {}),
     },

@@ -32,11 +32,14 @@ import { allOf, type Problem } from "./problems.ts";
 import { checkAgentRows, checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
+import type { StateRootCounts } from "./state/roots.ts";
 import type { PartThreads } from "./threads.ts";
 
 /** The report, and the position from which the log has all events: earlier ones were pruned. */
 export interface WorkspaceReport extends VerificationReport {
   prunedBefore: number;
+  /** Null where one agent alone was verified, or events have a meaning that is not known. */
+  stateRoots?: StateRootCounts | null;
 }
 
 /** The fewest events for which threads are started: a shorter log is verified faster than threads start. */
@@ -97,7 +100,8 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   else if (!verifier.isOpaque) await checkAgentRows(check);
   const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
   const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
-  return withProblems({ ...report, prunedBefore: before }, problem === null ? [] : [problem]);
+  const stateRoots = verifier.vocabularies.newerFrom === null ? (check.roots?.counts ?? null) : null;
+  return withProblems({ ...report, prunedBefore: before, stateRoots }, problem === null ? [] : [problem]);
 }
 
 /** Compares the rows with what the events say that they did. */

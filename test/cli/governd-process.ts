@@ -77,7 +77,10 @@ export async function startGovernd(
   const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   // As in this process (test/support/daemon.ts), unless the test says more about settings.
   const threads = words.includes("--threads") || words.includes("--config") ? [] : ["--threads", "1"];
-  const stated = ["--data-dir", dataDir, ...listen, ...threads, "--log-format", "json", ...words];
+  // A state root would be an event that no request of a test makes.
+  const hasOwn = words.includes("--state-roots") || words.includes("--config") || cwd !== undefined;
+  const roots = hasOwn ? [] : ["--state-roots", "off"];
+  const stated = ["--data-dir", dataDir, ...listen, ...threads, ...roots, "--log-format", "json", ...words];
   const child = Bun.spawn([...program, "serve", ...stated], {
     ...(cwd ? { cwd } : {}),
     env: { ...engineEnvironment(dataDir), ...env },

@@ -30,6 +30,7 @@ import type { Reader } from "../../src/store/transaction.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
 import { idAt } from "../support/event-rows.ts";
+import { proofOf, recordRoot } from "../support/state-root.ts";
 import { TestAuthority } from "../tls/authority.ts";
 import { fillInstallation, makePasskey, signInAgain, withParts } from "./installation-base.ts";
 import { throughServer } from "./through-server.ts";
@@ -58,6 +59,7 @@ export interface Everything {
   ages: Age[];
   exports: Paper[];
   receipts: Paper[];
+  proofs: Paper[];
   /** Exports of the log of the installation. */
   installationExports: Paper[];
   /** Public keys of the log, the first one first. */
@@ -91,6 +93,15 @@ const SINK = {
 
 /** A workload, which does not see what is set aside. */
 type Program = Pick<Principal, "actor"> & Required<Pick<Principal, "workload">>;
+
+/** What is proved of the agent alpha at each age. */
+const PROVED = [
+  ["held with its value", { key: "greeting", withValues: true }],
+  ["an absent key", { key: "never written" }],
+  ["an absent prefix", { prefix: "zz/" }],
+  ["complete", {}],
+  ["complete under a prefix with values", { prefix: "retried/", withValues: true }],
+] as const;
 
 /** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
 class Life {
@@ -143,7 +154,7 @@ class Life {
     const context = {
       workspaceId,
       principal,
-      nowMs: systemClock(),
+      nowMs: this.writer.nowMs(),
       indexes,
       seesSetAside: seesSetAside(principal.actor),
     };
@@ -240,6 +251,7 @@ class Making implements Everything {
   readonly exports: Paper[] = [];
   readonly installationExports: Paper[] = [];
   readonly receipts: Paper[] = [];
+  readonly proofs: Paper[] = [];
   readonly publicKeys: string[] = [];
   readonly witness = new Witness("w1.example");
   readonly kept: string[] = [];
@@ -344,6 +356,11 @@ class Making implements Everything {
       const id = idAt(life.connection, seq);
       this.#keep(this.receipts, `${operation} ${age}`, key, await life.receipt(id));
       this.#keep(this.receipts, `${operation} as tlog-proof ${age}`, key, await life.receipt(id, "tlog-proof"));
+    }
+    await recordRoot(life);
+    for (const [name, about] of PROVED) {
+      const input = { agentId: "alpha", withValues: false, ...about, atMs: life.writer.nowMs() };
+      this.#keep(this.proofs, `${name} ${age}`, key, await proofOf(life, life.principal, input));
     }
   }
 

@@ -24,6 +24,7 @@ export type Form =
   | "directory"
   | "export"
   | "installation"
+  | "proof"
   | "receipt"
   | "seals";
 
@@ -86,7 +87,7 @@ export class Judge implements AsyncDisposable {
     const { form, kind, to, exit, codes } = tampering;
     this.#seen.set(`${form} ${kind} ${to}`, tampering);
     const [ours, theirs] = await this.exits(path, words, both);
-    const third = await this.#thirdCode(path, words);
+    const third = await this.#thirdCode(form, path, words);
     const thirdAgrees =
       third === null || (form === "receipt" ? third === ours.code : (third === 0) === (ours.code === 0));
     const agree = (theirs ?? ours).code === ours.code && thirdAgrees;
@@ -108,7 +109,7 @@ export class Judge implements AsyncDisposable {
     const said = ({ code, codes }: { code: number; codes: string[] }) => `${code} ${codesOf(codes)}`;
     const isSame = ALL_SAID ? theirs && said(ours) === said(theirs) : ours.code === theirs?.code;
     const agree = theirs === null || (isSame && theirs.code !== CRASHED);
-    const passes = ours.code === 0 || theirs?.code === 0 || (await this.#thirdCode(path, words)) === 0;
+    const passes = ours.code === 0 || theirs?.code === 0 || (await this.#thirdCode(form, path, words)) === 0;
     return { passes, wrong: agree ? null : [form, to, said(ours), said(theirs), ours.out, theirs.out] };
   }
 
@@ -124,9 +125,9 @@ export class Judge implements AsyncDisposable {
     return HAS_GO ? await this.#third.run(path, words) : null;
   }
 
-  /** Returns the third program's exit code for what {@link paper} wrote; null for other evidence, or without Go. */
-  async #thirdCode(path: string, words: Words): Promise<number | null> {
-    const said = path === this.#paper ? await this.third(path, words) : null;
+  /** Returns the third program's exit code for an export or a receipt that {@link paper} wrote; null without Go. */
+  async #thirdCode(form: Form, path: string, words: Words): Promise<number | null> {
+    const said = path === this.#paper && form !== "proof" ? await this.third(path, words) : null;
     return said?.code ?? null;
   }
 

@@ -1,5 +1,10 @@
 /** Tamperings of texts that an auditor takes: each member of an export and a receipt, each line of a seal. */
-import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { orNull } from "../../src/failure.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
+import { sha256Hex } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
+import { JsonTextError, parseStrictJson } from "../../src/log/json-scan.ts";
+import { digestOfProof } from "../../src/log/state/format.ts";
 
 /** A text with one edit, which may leave it unchanged. `text` makes it. */
 export interface Edited {
@@ -126,6 +131,25 @@ export function* receiptEdited(text: string, donor: string): Generator<Edited> {
     yield { ...one, text: () => text.replace(/^extra .*$/m, extra) };
   }
   yield* linesEdited(text, donor);
+}
+
+/** Yields the edits of a proof: of its members, and of the lines of its seal. */
+export function* proofEdited(text: string, donor: string): Generator<Edited> {
+  const [said, other] = [text, donor].map((one) => JSON.parse(one)) as [{ seal: string }, { seal: string }];
+  const end = text.slice(text.trimEnd().length);
+  for (const one of membersEdited(said, other)) yield { ...one, text: () => one.text() + end };
+  for (const one of linesEdited(said.seal, other.seal)) {
+    const edited = () => JSON.stringify({ ...said, seal: one.text() }) + end;
+    yield { ...one, to: `seal ${one.to}`, text: edited };
+  }
+}
+
+/** Returns an edited proof with the digest that it would have; null for a text that is no proof any more. */
+export function digestedAnew(text: string): string | null {
+  const said = orNull(JsonTextError, () => parseStrictJson(text));
+  if (!isJsonObject(said) || said.entries === undefined) return null;
+  const { digest: _, entries, ...others } = said;
+  return JSON.stringify({ ...said, digest: digestOfProof(others, sha256Hex(canonicalJson(entries))) });
 }
 
 /** Yields the edits of each line of a text. */

@@ -21,7 +21,7 @@ import { type Everything, filesOf, makeEverything, type Paper } from "./everythi
 import { attacked, attacksOn } from "./files.ts";
 import { anywhere, inNumber, inSchema, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, type Form, Judge, type Words } from "./judge.ts";
-import { type Edited, exportEdited, linesEdited, receiptEdited } from "./papers.ts";
+import { digestedAnew, type Edited, exportEdited, linesEdited, proofEdited, receiptEdited } from "./papers.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -257,6 +257,51 @@ describe("a receipt", () => {
     for (const [name] of RECEIPTS.slice(0, 3)) {
       expectRight(await flipped("receipt", name, Buffer.from(named(made.receipts, name))));
     }
+  });
+});
+
+/** Proofs that are edited, each with another one, whose members the edits may take. */
+const PROOFS = [
+  ["held with its value after a restore", "held with its value after a pruning"],
+  ["an absent key after a rotation", "an absent prefix after a rotation"],
+  ["an absent prefix before a rotation", "complete before a rotation"],
+  ["complete after a restore", "complete after a rotation"],
+  ["complete under a prefix with values after a pruning", "complete after a pruning"],
+] as const;
+/** Edits of a claim of an absence into another true one, and of a digest, which is made anew. */
+const STILL_TRUE = /^(an absent .* (key|prefix|claim)|.* digest)$/;
+/** The programs judge one in so many edits of a proof: in a usual run, more than a hundred. */
+const PROOF_EDITS = effort({ usual: 11, long: 1 });
+
+describe("a proof", () => {
+  test.each(PROOFS)("%s", async (name, donor) => {
+    const original = named(made.proofs, name);
+    const all = proofEdited(original, named(made.proofs, donor));
+    await judgeEdits({ original, all, every: PROOF_EDITS }, (kind, to, text) => {
+      const tampering = { form: "proof", kind, to: `${name} ${to}`, exit: "refused" } as const;
+      return judge.wrong(tampering, judge.paper(text), words, true);
+    });
+  });
+  test("in more than a hundred ways", () => {
+    expect(judge.seen.filter(({ form }) => form === "proof").length).toBeGreaterThan(100);
+  });
+  test.each(PROOFS)("%s, by somebody who makes its digest anew", async (name, donor) => {
+    const original = named(made.proofs, name);
+    const all = proofEdited(original, named(made.proofs, donor));
+    await judgeEdits({ original, all, every: PROOF_EDITS }, async (kind, to, text) => {
+      const remade = digestedAnew(text);
+      if (remade === null || STILL_TRUE.test(`${name} ${to}`)) return null;
+      const tampering = {
+        form: "proof",
+        kind: `${kind}, digested anew`,
+        to: `${name} ${to}`,
+        exit: "refused",
+      } as const;
+      return judge.wrong(tampering, judge.paper(remade), words, true);
+    });
+  });
+  test("with a bit flipped", async () => {
+    for (const [name] of PROOFS) expectRight(await flipped("proof", name, Buffer.from(named(made.proofs, name))));
   });
 });
 

@@ -49,6 +49,7 @@ describe("settings", () => {
       workload: [],
       seal_interval: 10_000,
       heads_interval: 3_600_000,
+      state_roots: "daily",
       seal_key: null,
       seal_key_lifetime: null,
       encryption_key_file: null,

@@ -71,7 +71,8 @@ export class TestDaemon implements AsyncDisposable {
     const engine = options.engine ?? TEST_ENGINE;
     const server = engine === "embedded" ? null : await LibsqlServer.start({ maxActiveNamespaces: 1_000 });
     const onServer = server === null ? {} : flagsFor(server);
-    const settings = settingsOf(dataDir, { ...watched, ...onServer, ...options.flags });
+    // A state root would be an event that no request of a test makes.
+    const settings = settingsOf(dataDir, { state_roots: "off", ...watched, ...onServer, ...options.flags });
     noteServer(dataDir, serverOptions(settings));
     const isLent = settings.tls === "auto" && options.clockOffsetMs === undefined;
     if (isLent) lendAuthority(dataDir);

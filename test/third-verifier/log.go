@@ -90,7 +90,7 @@ func form(text string) *regexp.Regexp { return regexp.MustCompile(`^` + text + `
 var saltForm = form(`[0-9a-f]{32}`)
 
 var (
-	erasable = form(`(data\.(write|read|read_full|versions|list|query|search|delete|delete_prefix)|account\..*)`)
+	erasable = form(`(data\.(write|read|read_full|versions|list|query|search|delete|delete_prefix)|account\..*|proof\.create)`)
 	// Of the operations above, those whose details stay.
 	kept   = form(`account\.(erase|require_issuer)`)
 	erases = form(`(data|account)\.erase`)

@@ -35,7 +35,9 @@ var parts = map[string]string{
 	"policy":       "check|replay",
 	"quarantine":   "preview|set|release",
 	"seal":         "rotate_key",
+	"proof":        "create",
 	"sink":         "create|change|rotate|remove|test",
+	"state":        "root",
 	"workload":     "begin",
 	"workspace":    "create|change",
 }

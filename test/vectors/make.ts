@@ -13,6 +13,7 @@ import { type SampleEvent, type SampleLog, sampleLog } from "../log/sample.ts";
 import { keyOf, SealedLog, type SealingKey } from "../log/sealed.ts";
 import { auditPath, consistency } from "../log/tree.ts";
 import { boundVectors } from "./bound.ts";
+import { leafVectors, proofVectors } from "./proofs.ts";
 
 const JSON_TEXTS = [
   "null",
@@ -42,11 +43,13 @@ export async function vectors(): Promise<Record<string, string>> {
     "digests.json": pretty(digests()),
     "kept.json": pretty(kept()),
     "recall.json": pretty(recalls()),
+    "state-leaves.json": pretty(leafVectors()),
     "export.json": await exported("json", log),
     "export.ndjson": await exported("ndjson", log),
     ...(await sealedVectors()),
     "agent.ndjson": await exported("ndjson", log, { agent: "beta", start: "2026-01-01T00:00:03.000Z" }),
     ...(await boundVectors(vectorKey())),
+    ...(await proofVectors(vectorKey())),
   };
 }
 

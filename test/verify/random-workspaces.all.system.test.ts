@@ -12,6 +12,7 @@ import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/
 import { recount } from "../corpus/rewrite.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
+import { recordRoot } from "../support/state-root.ts";
 import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "./pruning.ts";
 import { Driver, PROGRAM } from "./sample-workspace.ts";
@@ -201,6 +202,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>((d) => d.sweep()) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(agent, key).map(
+      ([agentId, k]): Step =>
+        (d) =>
+          recordRoot(d, () => d.write(agentId, k, "while it was computed")),
+    ),
+  },
 );
 
 /** Reads until the first tiles are full. */
@@ -276,8 +285,15 @@ test("a workspace verifies, whatever was done in it", async () => {
       const divided = await verifyDivided(reader, { threads: { count: 2 }, division });
       expect(divided).toEqual(reports[0] as WorkspaceReport);
       for (const agentId of AGENTS) reports.push(await verifyWorkspace(reader, { agentId }));
+      const countOf = (operation: string) =>
+        reader.get<[number]>("SELECT count(*) FROM events WHERE operation = ?", [operation])?.[0] ?? 0;
+      const [roots, erasures] = [countOf("state.root"), countOf("data.erase")];
       reader.close();
       expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
+      const { recomputed = 0, not_recomputed: left = 0 } = reports[0]?.stateRoots ?? {};
+      expect(recomputed + left).toBe(roots);
+      // What is erased later was there when the root was computed.
+      if (erasures === 0) expect(left).toBe(0);
       if (HAS_PYTHON) expect((await second.run(path)).codes).toEqual([]);
     }),
     { numRuns: RUNS },

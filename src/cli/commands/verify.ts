@@ -28,7 +28,7 @@ interface VerifyOptions extends TrustOptions {
   threads?: number;
 }
 
-const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only the URL of a libSQL server or a witness needs a network
+const DESCRIPTION = `verify workspaces, exports, receipts and proofs, with no daemon; only the URL of a libSQL server or a witness needs a network
 
 Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
 directory, it also compares which workspaces there are with the log of the installation. Nothing is written:
@@ -45,7 +45,7 @@ export function addVerify(program: Command, session: Session): void {
     .description(DESCRIPTION)
     .argument(
       "[evidence...]",
-      "workspace files (.db), exports (json, ndjson), receipts, data directories, the URL of a libSQL server",
+      "workspace files (.db), exports (json, ndjson), receipts, proofs, data directories, the URL of a libSQL server",
     )
     .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")

@@ -6,15 +6,17 @@ import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../.
 import { type Pointer, readPointer } from "../../core/datadir/pointer.ts";
 import { Failure, orNull, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
+import { PROOF_BEGINS } from "../../log/state/format.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDriverError } from "../../store/damage.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { type LogFacts, readLogFacts } from "../../verify/installation.ts";
 import { whyMixed, whyShort } from "../../verify/moments.ts";
-import { originOfExport, originOfReceipt, originOfWorkspace } from "../../verify/origin.ts";
+import { originOfExport, originOfProof, originOfReceipt, originOfWorkspace } from "../../verify/origin.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
 import { doubt, obstacle, type SourceResult, tampered, withProblem } from "../../verify/report.ts";
 import { type DatabaseRequest, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
+import { verifyProof } from "../../verify/state/proof.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
@@ -360,7 +362,12 @@ async function verifySource(
       else if ("never" in one && !vouched) doubt(result, "seal_missing", one.never);
     }
     const { kind, anchored_through } = result.report;
-    if (kind === "receipt" && seals.length > 0 && anchored_through === null && result.verdict === "verified")
+    if (
+      (kind === "receipt" || kind === "proof") &&
+      seals.length > 0 &&
+      anchored_through === null &&
+      result.verdict === "verified"
+    )
       doubt(result, "seal_missing", NOT_COMPARED);
     return result;
   } catch (error) {
@@ -370,7 +377,7 @@ async function verifySource(
 
 const NO_ORIGIN = "the witness was not asked: no seal or key here names the log";
 const NOT_COMPARED =
-  "the newest seal from the witness covers another number of events than the receipt's seal: ask for the receipt again, or verify the workspace's file";
+  "the newest seal from the witness covers another number of events than the seal here: ask for the receipt or the proof again, or verify the workspace's file";
 
 /** Returns the name under which the log of this evidence is sealed; null when the evidence does not say. */
 async function originOf({ path, workspaceId }: Source, encryptionKey: KeySource): Promise<string | null> {
@@ -384,6 +391,7 @@ async function originOf({ path, workspaceId }: Source, encryptionKey: KeySource)
       return null; // Its verification says what is wrong with it.
     }
   }
+  if (await isProof(path)) return originOfProof(await Bun.file(path).bytes());
   return (await isReceipt(path)) ? originOfReceipt(await Bun.file(path).text()) : await originOfExport(path);
 }
 
@@ -414,6 +422,7 @@ async function verifyAlone(
   const { size } = statSync(path);
   if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
   if (await isReceipt(path)) return verifyReceipt(await Bun.file(path).text(), path, trust);
+  if (await isProof(path)) return verifyProof(await Bun.file(path).bytes(), path, trust);
   const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
   return await verifyExportFile(threads, { path, ...wanted, trust, onProgress });
 }
@@ -443,6 +452,12 @@ async function verifyWorkspaceFile(
 
 const isReceipt = async (path: string): Promise<boolean> =>
   (await Bun.file(path).slice(0, RECEIPT_HEAD.length).text()) === RECEIPT_HEAD;
+
+const isProof = async (path: string): Promise<boolean> =>
+  PROOF_BEGINS.test(await Bun.file(path).slice(0, BEGINNING_BYTES).text());
+
+/** What is read of a file to recognise it. */
+const BEGINNING_BYTES = 256;
 
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, but its file is missing";

@@ -5,6 +5,7 @@ import type { Verdict } from "../../verify/problems.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { ReportedProblem, ReportedRestore, SourceAgent } from "../../verify/report-schema.ts";
 import { count } from "../terminal.ts";
+import { reportedProofLines } from "./proof-text.ts";
 
 /** The most problems of one file to print. `--json` has more. */
 const MAX_SHOWN = 20;
@@ -31,6 +32,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
       `  ${report.workspace_id}: ${count(report.events, "event")}${rangeText(range)}, ${state(result.verdict)}`,
     );
   }
+  if (report.proof !== undefined) lines.push(...reportedProofLines(report.proof));
   const agents = agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0) lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events remain`);
@@ -39,6 +41,10 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     lines.push(`  pruned: ${text}`);
   }
   for (const pruning of report.prunings ?? []) lines.push(pruningLine(pruning));
+  if (report.state_roots !== undefined) {
+    const { recomputed, not_recomputed: left } = report.state_roots;
+    lines.push(`  state roots: ${recomputed} computed again${left === 0 ? "" : `, ${left} not recomputed`}`);
+  }
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
   for (const { origin, size, seq } of report.explained_seals ?? []) {
     lines.push(

@@ -7,7 +7,7 @@ import type { Party, SecondFactor } from "../../details.ts";
 import type { JsonObject } from "../../json.ts";
 import { type AuditResult, SYSTEM } from "../../log/event.ts";
 import type { AuditScope, ExportFormat, Page, Role, Scope, TimeWindow, ViewFormat } from "../../operation-facts.ts";
-import type { EventName, INSTALLATION_HEADS, OperationInputs, OperationName } from "../../operations.ts";
+import type { EventName, INSTALLATION_HEADS, OperationInputs, OperationName, STATE_ROOT } from "../../operations.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import type { Freshness } from "../../screen/retention.ts";
 import type { TrailFilter } from "../../trail-filter.ts";
@@ -96,6 +96,7 @@ export interface WorkspaceEvent {
     | "installation.add_workspace"
     | "installation.delete_workspace"
     | "key.create"
+    | typeof STATE_ROOT
     | typeof INSTALLATION_HEADS;
   /** `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody is authenticated. */
   actor: string;

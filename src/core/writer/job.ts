@@ -1,5 +1,6 @@
 /** An operation that waits for the writer. */
 import type { JsonObject } from "../../json.ts";
+import { effectKind } from "../../log/effects.ts";
 import type { EventName, RowsOperation } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { PolicySettings } from "../../screen/policies.ts";
@@ -72,6 +73,7 @@ export function recordingJob(workspaceId: string, event: WorkspaceEvent): Job {
     principal,
     async run(reader, context) {
       if (result !== undefined) return answered(null, details, "{}", { result });
+      if (effectKind(operation, "ok") === "none") return answered(null, details, "{}");
       if (heads === undefined) return changedRows(operation as RowsOperation, context, details, "{}");
       const facts = await headsAfter(reader, heads, context.pause);
       return answered(null, { ...facts }, "{}", { effect: { kind: "heads", ...facts, changes: heads } });

@@ -1,11 +1,16 @@
-/** Connects the anchors with the daemon: proofs from its workspaces, reports to its clients, and its log. */
+/** Connects what follows seals with the daemon: anchors and state roots with its workspaces, its clients and its log. */
 
 import { wholeText } from "../../core/long-text.ts";
-import { type Reply, systemPrincipal, unrecorded, type WorkspaceClient } from "../../core/writer/contract.ts";
+import { jsonOf, type Reply, systemPrincipal, unrecorded, type WorkspaceClient } from "../../core/writer/contract.ts";
+import { messageOf } from "../../failure.ts";
 import type { Anchors } from "../../follow/anchors/anchors.ts";
 import type { AnchorEvents } from "../../follow/anchors/queue.ts";
 import { AnchorFailed } from "../../follow/anchors/targets.ts";
-import { isReport } from "../../operations.ts";
+import { type RootPeriod, StateRoots } from "../../follow/state-roots.ts";
+import type { Clock } from "../../ids.ts";
+import { SYSTEM } from "../../log/event.ts";
+import { isReport, STATE_ROOT } from "../../operations.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
 import type { Logger } from "./logger.ts";
 
 /** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */
@@ -18,6 +23,28 @@ export async function proveConsistency(workspaces: WorkspaceClient, workspaceId:
   if (answer.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
   const { proof } = JSON.parse(wholeText(answer.body)) as { proof: string[] };
   return proof.map((hash) => Buffer.from(hash, "hex"));
+}
+
+/** Returns the follower that has state roots recorded. */
+export function stateRootsOf(pool: WorkspacePool, period: RootPeriod, clock: Clock, logger: Logger): StateRoots {
+  return new StateRoots(
+    {
+      async compute(workspaceId, input) {
+        const principal = systemPrincipal(workspaceId);
+        return jsonOf((await pool.perform({ name: "state.compute", input, principal })).answer);
+      },
+      async record(workspaceId, details) {
+        const reply = await pool.record(workspaceId, { operation: STATE_ROOT, actor: SYSTEM, details });
+        if (reply?.auditId == null) throw new Error("a state root could not be recorded");
+      },
+      clock,
+      failed(error, failures) {
+        if ((failures & (failures - 1)) === 0)
+          logger.warn("a state root is not recorded yet", { reason: messageOf(error), attempt: failures });
+      },
+    },
+    period,
+  );
 }
 
 /** Returns a client of the workspaces that also answers requests about anchors. */

@@ -47,7 +47,7 @@ import { collectWhenIdle } from "../threads/idle-collection.ts";
 import type { ChangeableOptions } from "../threads/messages.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
-import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
+import { anchorLog, proveConsistency, stateRootsOf, withAnchors } from "./anchoring.ts";
 import { connectionLimits, descriptorPlan } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { signInIssuer, workloadsOf } from "./issuer.ts";
@@ -152,6 +152,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         tally.seals++;
         tally.lastSealMs = clock();
         anchors.offer({ workspaceId, size, note });
+        if (workspaceId !== installation.id) stateRoots.sealed(workspaceId);
       },
       onFailure: ({ where, name, frames }) => {
         tally.unexpectedFailures++;
@@ -168,6 +169,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
     }),
   );
+  const stateRoots = stack.use(stateRootsOf(pool, settings.state_roots, clock, logger));
   const authenticator = stack.use(
     new Authenticator(installation, {
       clock,
@@ -248,6 +250,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
       pool.change(workspaceOptions(directory, settings));
       if (reread.changed.has("heads_interval")) heads.useInterval(settings.heads_interval);
+      if (reread.changed.has("state_roots")) stateRoots.usePeriod(settings.state_roots);
       if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
       workloads.apply(settings.workload);
       if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceTargets(places());

@@ -17,6 +17,7 @@ import { selfRoutes } from "../../ops/accounts/routes/self-routes.ts";
 import { workspaceRoutes } from "../../ops/accounts/routes/workspace-routes.ts";
 import { agentRoutes } from "../../ops/agents/routes.ts";
 import { auditRoutes, exportTrail } from "../../ops/audit/routes.ts";
+import { proofRoutes } from "../../ops/audit/state/routes.ts";
 import { checkpointRoutes } from "../../ops/checkpoints/routes.ts";
 import { configRoutes } from "../../ops/config/routes.ts";
 import { dataRoutes } from "../../ops/data/routes.ts";
@@ -42,6 +43,7 @@ export const routes: readonly Route[] = [
   quarantineRoutes,
   policyRoutes,
   auditRoutes,
+  proofRoutes,
   tlogRoutes,
   sinkRoutes,
 ].flat();

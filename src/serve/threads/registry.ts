@@ -47,6 +47,8 @@ import { agentOperations, refusingSuspended } from "../../ops/agents/operations.
 import { lineageOperations } from "../../ops/audit/lineage.ts";
 import { auditOperations } from "../../ops/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../../ops/audit/proofs.ts";
+import { computeState } from "../../ops/audit/state/compute.ts";
+import { stateOperations } from "../../ops/audit/state/prove.ts";
 import { checkpointOperations } from "../../ops/checkpoints/operations.ts";
 import { keepSchedule } from "../../ops/checkpoints/schedule.ts";
 import { configOperations } from "../../ops/config/operations.ts";
@@ -83,6 +85,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...policyOperations,
   ...quarantineOperations,
   ...sinkOperations,
+  ...stateOperations,
   ...workloadOperations,
 };
 
@@ -110,6 +113,7 @@ const INSPECTIONS: { [N in InspectionName]: Inspection<N> } = {
   "audit.consistency": { look: showConsistency },
   "sink.list": { look: showSinks },
   "sink.read": { look: showSink },
+  "state.compute": { look: computeState },
   "tlog.checkpoint": { look: showSeal },
   "tlog.tile": { look: showTile },
   "tlog.entries": { look: showEntries },

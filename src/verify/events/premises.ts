@@ -12,7 +12,7 @@ import { effectKind } from "../../log/effects.ts";
 import { type AuditEventBody, formProblem, formsIn, type OfInstallation, SYSTEM } from "../../log/event.ts";
 import { isOfPresent, isRecallPossible } from "../../log/recall.ts";
 import type { Needs } from "../../operation-facts.ts";
-import { eventFacts } from "../../operations.ts";
+import { eventFacts, STATE_ROOT } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
 
 /** A fact that events state and change. Undefined: not known. */
@@ -152,6 +152,8 @@ export class Premises {
     if (!this.single && !this.#statesPolicies(event, details)) {
       return impossible("policies_version is not the version in force before the event");
     }
+    if (event.operation === STATE_ROOT && (details.seq as number) >= event.seq)
+      return impossible("the state that the operation names is not from before it");
     // About an agent without events, which has no config.
     if (Object.hasOwn(details, "agent_id")) return null;
     return isPossibleVersion(event, details, inForce)

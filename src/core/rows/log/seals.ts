@@ -36,6 +36,12 @@ export async function sealsAfter(reader: Reader, id: number): Promise<StoredSeal
   return rows.map(toSeal);
 }
 
+/** Returns the first seals over the event at a position, in order, at most {@link SEALS_AT_ONCE}. */
+export async function sealsOver(reader: Reader, seq: number): Promise<StoredSeal[]> {
+  const rows = await reader.all<SealRow>(`${SELECT} WHERE size > ? ORDER BY size, id LIMIT ?`, [seq, SEALS_AT_ONCE]);
+  return rows.map(toSeal);
+}
+
 /** Stores a new seal. */
 export async function insertSeal(tx: Transaction, seal: { size: number; note: string }): Promise<StoredSeal> {
   await tx.run("INSERT INTO seals (size, note) VALUES (?, ?)", [seal.size, seal.note]);

@@ -7,6 +7,7 @@ import { EventFormatError } from "../../../log/event.ts";
 import { bodyOf } from "../../../log/present.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import { allOf, type Finding } from "../../problems.ts";
+import type { StateRoots } from "../../state/roots.ts";
 import type { StoredLife } from "../entry.ts";
 import type { Histories, PrefixChange } from "./history.ts";
 import { partOf, Replay } from "./replay.ts";
@@ -20,13 +21,15 @@ export class Census {
   /**
    * @param maxKeys the most keys that are followed at once
    * @param begin adds the rows that a pruning kept, before the first event
+   * @param roots the state roots that are computed again; null for none
    */
   constructor(
     readonly histories: Histories,
     maxKeys?: number,
     private readonly begin?: (replay: Replay, histories: Histories) => Promise<unknown>,
+    private readonly roots: StateRoots | null = null,
   ) {
-    this.replay = new Replay(histories, maxKeys);
+    this.replay = new Replay(histories, maxKeys, roots);
   }
 
   /** Adds a stored row, after the log was read. Returns a problem when the log holds a later one of its key. */
@@ -47,6 +50,7 @@ export class Census {
   /** Compares the sums; to be called after the last row. @param again reads the log again, without verifying it */
   async compare(verifier: LogVerifier, again: () => AsyncGenerator<FileEvent[]>): Promise<void> {
     const { replay } = this;
+    this.roots?.finish(replay, verifier);
     if (!replay.overflowed) {
       this.#compare(verifier, replay, 0);
       return reportImpossible(verifier, this.histories, [replay]);
@@ -92,7 +96,8 @@ function reportImpossible(verifier: LogVerifier, { quarantines }: Histories, par
   }
 }
 
-function addTo(replay: Replay, stored: FileEvent): void {
+/** Applies the next event of the log, as it is stored, to a replay. */
+export function addTo(replay: Replay, stored: FileEvent): void {
   // The verification of the log has reported bytes that are not an event.
   const event = orNull(EventFormatError, () => bodyOf(stored));
   const { details } = stored;

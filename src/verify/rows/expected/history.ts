@@ -4,7 +4,7 @@
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
 import { type AuditEventBody, seesSetAside } from "../../../log/event.ts";
-import type { Freshness } from "../../../screen/retention.ts";
+import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { ErasedWrites } from "./erased-writes.ts";
 import { firstAtOrAfter } from "./positions.ts";
 import { Quarantines } from "./quarantines.ts";
@@ -100,8 +100,14 @@ export class AgentHistory {
   restored = 0;
   /** Where its history begins, as far as the log was read. */
   historyFrom = 0;
+  /** When its newest sweep was, ms. */
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
+  /** The position of the newest event that may have removed expired entries; -1 for none. */
+  #lastSweep = -1;
   /** Whether it is not known which entries there are: of a change of many keys, the details are gone. */
   isOpen: boolean;
+  /** The same, and no erasure will say which entries it took. */
+  isLost: boolean;
   /** Whether details that are needed for counting are erased, or pruned with their events. */
   uncertain: boolean;
   readonly bulkChanges: BulkChange[] = [];
@@ -127,6 +133,7 @@ export class AgentHistory {
     this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : start;
     this.uncertain = prunedBefore > 0;
     this.isOpen = prunedBefore > 0;
+    this.isLost = prunedBefore > 0;
   }
 
   /** Whether anything can expire, as far as the log was read. */
@@ -137,6 +144,22 @@ export class AgentHistory {
   /** Whether a sweep may have removed an entry. */
   mayBeSwept({ timeMs, expiresMs }: { timeMs: number; expiresMs: number }, swept: Swept = this): boolean {
     return timeMs < swept.sweptCutoffMs || expiresMs <= swept.sweptUntilMs;
+  }
+
+  /**
+   * Returns which entries count for the root of the state after event `seq`, as far as the log was read: a test of each
+   * version (docs/audit-format.md, "State root").
+   * @param timeMs the time of that event
+   */
+  presence(seq: number, timeMs: number): (version: { from: number; timeMs: number; expiresMs: number }) => boolean {
+    const nowMs = Math.max(timeMs, this.#sweptAtMs);
+    const config = this.configs === 0 ? null : `v${this.configs}`;
+    const cutoffMs = this.facts.retention.cutoff(config, seq + 1, nowMs);
+    const fresh = { cutoffMs, nowMs, seesSetAside: true };
+    return (version) => {
+      if (version.from < this.#lastSweep && this.mayBeSwept(version)) return false;
+      return isFresh({ updatedAt: version.timeMs, expiresAt: version.expiresMs, isSetAside: false }, fresh);
+    };
   }
 
   /** Takes an event that found no entry under a prefix. */
@@ -173,6 +196,7 @@ export class AgentHistory {
         return;
       case "expire":
         if (effect.kind === kind) this.historyFrom = effect.through;
+        this.#sweptAtMs = Date.parse(event.timestamp);
         // Where nothing expires, it dropped history alone.
         if (!this.expires && this.blankWrites === 0) return;
         this.#sweep(event, effect);
@@ -288,6 +312,7 @@ export class AgentHistory {
       if (!follows) {
         this.#unknown.push(seq);
         this.isOpen = true;
+        this.isLost = true;
       }
       const fresh = freshAtEvent(this.facts.retention, event, effect);
       this.bulkChanges.push({ kind: "restore", seq, ...fresh, asOf: follows ? asOf : null });
@@ -299,6 +324,7 @@ export class AgentHistory {
   #sweep(event: AuditEventBody, effect: RecordedEffect): void {
     const { cutoffMs, nowMs } = freshAtEvent(this.facts.retention, event, effect);
     this.#firstSweep = Math.min(this.#firstSweep, event.seq);
+    this.#lastSweep = event.seq;
     this.sweptUntilMs = Math.max(this.sweptUntilMs, nowMs);
     this.sweptCutoffMs = Math.max(this.sweptCutoffMs, cutoffMs);
   }

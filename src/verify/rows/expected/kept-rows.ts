@@ -68,7 +68,10 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
       if (effect.kind === "add_checkpoint") histories.of(event.agent_id).keep(effect.id, effect.asOfSeq);
       if (effect.kind === "restore") histories.of(event.agent_id).keep(effect.safety.id, seq - 1);
       if (named.details === null) blanks.push(seq);
-      if (effect.kind === "unknown") histories.of(event.agent_id).blankWrites += 1;
+      if (effect.kind === "unknown") {
+        replay.lack(seq);
+        histories.of(event.agent_id).blankWrites += 1;
+      }
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
       const created = createdSeq === seq ? named : readNamedEvent(creating);
       // The replay may prove the row, which is then not compared with the event that created its key.

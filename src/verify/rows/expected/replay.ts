@@ -12,9 +12,10 @@
 
 import { staysPresent } from "../../../core/rows/restore.ts";
 import type { JsonObject } from "../../../json.ts";
-import { recordedEffect } from "../../../log/effects.ts";
+import { covers, recordedEffect } from "../../../log/effects.ts";
 import { type AuditEventBody, seesSetAside } from "../../../log/event.ts";
 import { type ListedRecall, listedRecall } from "../../../log/recall.ts";
+import { comparePlaces, type StateLeaf } from "../../../log/state/tree.ts";
 import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { StoredLife } from "../entry.ts";
 import { ERASED } from "./erased-writes.ts";
@@ -63,6 +64,11 @@ interface AgentReplay {
   keyOf: Map<number, FollowedKey>;
 }
 
+/** Is told before each event, so that it can look at the state after the ones before. */
+export interface Reached {
+  reach(seq: number, replay: Replay): void;
+}
+
 const SET_ASIDE = "the operation states that it returned a version that was set aside then";
 const NOT_THERE = "the operation states that it returned a version that was not there then";
 
@@ -84,6 +90,8 @@ export class Replay {
   overflowed = false;
   /** What was impossible of the keys that are followed. */
   readonly impossible: Impossible[] = [];
+  /** The positions of changes whose details are gone, and of which no erasure was read yet. */
+  readonly #blanks = new Set<number>();
   /** The number of keys and of ended versions. */
   #held = 0;
   #counted = false;
@@ -92,7 +100,11 @@ export class Replay {
    * @param division the part of the keys that is followed. A number instead: all keys are followed until there are more
    *   than that; then `overflowed` is true, and the log must be read once for each of `parts`.
    */
-  constructor(histories: Histories, division: { part: number; parts: number } | number = MAX_KEYS) {
+  constructor(
+    histories: Histories,
+    division: { part: number; parts: number } | number = MAX_KEYS,
+    private readonly roots: Reached | null = null,
+  ) {
     const all = typeof division === "number";
     this.#histories = histories;
     this.#part = all ? 0 : division.part;
@@ -102,6 +114,7 @@ export class Replay {
 
   /** Applies the next event of the log. @param details null when they are erased or not genuine */
   take(event: AuditEventBody, details: JsonObject | null): void {
+    this.roots?.reach(event.seq, this);
     const ofKey = keyEventOf(event, details) ?? this.#erasedWrite(event, details);
     if (ofKey !== null) return void this.takeKey(ofKey);
     const recall = listedRecall(event, details);
@@ -113,6 +126,9 @@ export class Replay {
     const begun = history.historyFrom;
     history.take(event, effect);
     if (effect.kind === "unknown" && effect.of === "put") this.#agent(event.agent_id).blankWrites.add(event.seq);
+    if (effect.kind === "unknown" && event.seq > this.#histories.start) this.lack(event.seq);
+    if (effect.kind === "erase")
+      for (const seq of this.#blanks) if (covers(effect.erased, seq)) this.#blanks.delete(seq);
     if (effect.kind === "expire" && event.seq > this.#histories.start) this.#expire(event, history, effect, begun);
     if (effect.kind === "erase" && effect.version !== null) this.#forgetErased(event.agent_id, effect.version.seq);
   }
@@ -137,9 +153,43 @@ export class Replay {
     known.past = left;
   }
 
+  /** Notes that the details of a change are gone. An erasure after it says so, and that nothing of it is there any more. */
+  lack(seq: number): void {
+    this.#blanks.add(seq);
+  }
+
+  /**
+   * Returns the leaves of the state after event `seq`, which was read last, in order; null when the log does not determine it, or there are too many keys.
+   * @param timeMs the time of that event
+   */
+  leavesAfter(seq: number, timeMs: number): StateLeaf[] | null {
+    const { prunedBefore } = this.#histories;
+    if (this.overflowed || this.parts > 1 || this.#blanks.size > 0 || prunedBefore > 0) return null;
+    const leaves: StateLeaf[] = [];
+    const agents = [...this.#agents].flatMap(([agentId, agent]) =>
+      agentId === null ? [] : [[agentId, agent] as const],
+    );
+    // Ids of agents are ASCII.
+    for (const [agentId, agent] of agents.sort(([a], [b]) => (a < b ? -1 : 1))) {
+      if (agent.history.isLost) return null;
+      const isPresent = agent.history.presence(seq, timeMs);
+      const own: StateLeaf[] = [];
+      for (const one of agent.keys.values()) {
+        this.#follow(agent, one);
+        if (one.present === null || !isPresent(one.present)) continue;
+        const { digest, written } = one.present;
+        if (digest === ERASED) return null;
+        own.push({ agent_id: agentId, key: one.key, value_digest: digest, version: written });
+      }
+      for (const leaf of own.sort(comparePlaces)) leaves.push(leaf);
+    }
+    return leaves;
+  }
+
   /** Applies the next event, which is about a key. */
   takeKey(event: KeyEvent): void {
     const { act, agent_id, seq, key, expiresAtMs } = event;
+    this.roots?.reach(seq, this);
     if (seq <= this.#histories.start) return;
     const agent = this.#agent(agent_id);
     if (expiresAtMs !== null) agent.history.expiring = true;

@@ -15,6 +15,7 @@ import { useWindow } from "../../ui/lists/windowed.ts";
 import { count, counted, size } from "../../ui/numbers.ts";
 import { Empty, Show } from "../../ui/parts.tsx";
 import { SetAsideBadge } from "../quarantine/set-aside.tsx";
+import { ProveButton } from "../workspace/prove.tsx";
 import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
 import { AtMoment, MomentChoice } from "./moment.tsx";
@@ -35,6 +36,7 @@ export function DataTab({ agentId }: { agentId: string }) {
   return (
     <Empty title="Auditors see no stored values">
       <p>What was written, read and deleted, and when, is in the audit tab.</p>
+      <ProveButton agentId={agentId} what="complete" name="" />
     </Empty>
   );
 }
@@ -85,6 +87,7 @@ function Browser({ agentId }: { agentId: string }) {
             Write
           </DialogButton>
         )}
+        <ProveButton agentId={agentId} what={prefix === "" ? "complete" : "prefix"} name={prefix} />
       </div>
       {at === null ? (
         shown

@@ -15,6 +15,7 @@ import { counted } from "../../ui/numbers.ts";
 import { Empty, Facts, Show } from "../../ui/parts.tsx";
 import { LineageLinks } from "../lineage/links.tsx";
 import { Placement } from "../quarantine/set-aside.tsx";
+import { ProveButton } from "../workspace/prove.tsx";
 import { type Below, countBelow } from "./below.ts";
 import { WriteEntry } from "./write-entry.tsx";
 
@@ -51,6 +52,7 @@ export function EntryView({ agentId, entryKey, at, onGone }: EntryProps) {
           <a class="button button-small" href={paths.history(id, agentId, entryKey)}>
             History
           </a>
+          <ProveButton agentId={agentId} what="key" name={entryKey} small />
         </div>
       </div>
       {isCode(entry.problem, "entry_not_found") ? (

@@ -1,4 +1,4 @@
-/** The files that the page Proof saves: their names, and how much a seal covers. */
+/** The files that proofs are saved in: their names, and how much a seal covers. */
 
 /** Returns how many events a seal covers, from its text: C2SP tlog-checkpoint, https://c2sp.org/tlog-checkpoint. */
 export const sealSize = (text: string): number => Number(text.split("\n")[1] ?? 0);
@@ -13,6 +13,12 @@ export const EXTENSIONS = {
   ocsf: "ndjson",
 } as const;
 
+/** Returns the name of a proof of what an agent had stored, made at a time. */
+export const proofFile = (agentId: string, at: Date): string =>
+  `proof-${plain(agentId)}-${at.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.json`;
+
+const plain = (name: string): string => name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+
 /** Returns the name that the daemon gives an export that is made at a time; `agentId` is null for the whole workspace. */
 export function exportFile(
   workspaceId: string,
@@ -20,6 +26,5 @@ export function exportFile(
   format: keyof typeof EXTENSIONS,
   at: Date,
 ): string {
-  const name = (agentId ?? workspaceId).replaceAll(/[^A-Za-z0-9._-]/g, "_");
-  return `audit-${name}-${at.toISOString().slice(0, 10)}.${EXTENSIONS[format]}`;
+  return `audit-${plain(agentId ?? workspaceId)}-${at.toISOString().slice(0, 10)}.${EXTENSIONS[format]}`;
 }

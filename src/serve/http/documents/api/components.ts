@@ -116,8 +116,9 @@ export class Components {
     for (const [status, named] of Map.groupBy([...new Set(specific)].sort(), statusOf)) {
       const others = usual.filter((code) => statusOf(code) === status && !named.includes(code));
       const codes = [...named, ...others];
-      // Nearly every operation records that it did not find something.
-      const recorded = status === 404 || codes.some((code) => RECORDED_PROBLEMS.has(code)) ? RECORDED : [];
+      // Nearly every operation records that it did not find something, or that it is gone.
+      const recorded =
+        status === 404 || status === 410 || codes.some((code) => RECORDED_PROBLEMS.has(code)) ? RECORDED : [];
       const name = [...named.map(pascalCase), ...(others.length > 0 ? ["Other"] : [])].join("Or");
       responses[status] = this.response(name, () =>
         this.#problem(codes.map(shown), [...recorded, ...codes.flatMap(headersOf)]),

@@ -19,6 +19,7 @@ const TAGS = [
   { name: "Policies", description: "What policies decide, without a write." },
   { name: "Audit", description: "The hash-chained trail of every operation." },
   { name: "Lineage", description: "What led to a write, and what followed from it." },
+  { name: "Proofs", description: "Files that prove what was stored at a time, and what was not." },
   {
     name: "Tlog-tiles",
     description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",
