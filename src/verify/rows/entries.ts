@@ -8,7 +8,7 @@ import { pagesOfEnded, readNamedEvents, type StoredEntry } from "./entry-pages.t
 import type { Census } from "./expected/census.ts";
 import { type ErasedWrites, knownWrite } from "./expected/erased-writes.ts";
 import type { AgentHistory } from "./expected/history.ts";
-import { NEVER } from "./expected/versions.ts";
+import { MultisetPrint, NEVER } from "./expected/versions.ts";
 
 /** The facts about an agent that are known before its entries are read. */
 interface EntryFacts {
@@ -23,8 +23,6 @@ interface EntryFacts {
 interface OpenEntry {
   check: EntryCheck;
   row: StoredRow;
-  /** Whether a checkpoint sees it. */
-  seen: boolean;
   /** That the log holds a later row of its key; null when it does not. */
   stale: Finding | null;
 }
@@ -73,23 +71,23 @@ export class EntryCheck {
       });
     }
     const seen = this.#visibility?.add(liveFrom, liveTo, row.updated_at, row.expires_at ?? NEVER) ?? false;
+    if (!seen && liveTo !== null && liveTo < this.#facts.history.facts.historyFrom) {
+      const message = "an ended entry is kept that no checkpoint sees, and that ended before the history begins";
+      this.report("content_orphan", row.written_seq, message, { ...rowOf(row, false), whole: true });
+    }
     if (liveTo === null && this.#isProved(row)) return null;
-    return { check: this, row, seen, stale: this.#facts.census.add(this.agent.agentId, row) };
+    return { check: this, row, stale: this.#facts.census.add(this.agent.agentId, row) };
   }
 
   /** Compares an entry with the events that it names. */
-  compare(version: StoredVersion, { seen, stale }: OpenEntry): void {
+  compare(version: StoredVersion, stale: Finding | null = null): void {
     const { written_seq: writtenSeq } = version;
     // That it is older than another one says least: it may be a row that no event made.
     const { erasedWrites } = this.#facts.census.histories;
     const known = erasedWrites.size === 0 ? version : withErasedWrites(version, erasedWrites);
     const problem = entryProblem(known, this.agent.agentId) ?? stale;
-    if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
-    if (!seen && version.live_to !== null && version.live_to < this.#facts.history.facts.historyFrom) {
-      const row = { ...rowOf(version), whole: true };
-      const message = "an ended entry is kept that no checkpoint sees, and that ended before the history begins";
-      this.report("content_orphan", writtenSeq, message, row);
-    }
+    const isErased = version.written !== null && version.written.details === null;
+    if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version, isErased));
     this.#countRestored(version);
   }
 
@@ -101,7 +99,7 @@ export class EntryCheck {
 
   /** Checks the ended entries, and the counts over all of them. */
   async finish(reader: Reader): Promise<void> {
-    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) await takeEntries(reader, page, () => this);
+    await this.#checkEnded(reader);
     this.#visibility?.check(this.#facts.history.lastRemoval, this.report);
     for (const [seq, { counted, stated }] of this.#restored) {
       if (counted <= stated) continue;
@@ -111,6 +109,40 @@ export class EntryCheck {
     if (this.#facts.entries === this.#live) return;
     const message = "the row of an agent's newest event has another number of entries than the agent";
     this.report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
+  }
+
+  /**
+   * Checks the ended entries: together, by a sum over their whole rows, where the replay determines them. If the sums differ,
+   * each is compared with the events that it names.
+   */
+  async #checkEnded(reader: Reader): Promise<void> {
+    const { census } = this.#facts;
+    const expected = census.replay.endedOf(this.agent.agentId);
+    const sum = new MultisetPrint();
+    const nameOf = (row: StoredRow) =>
+      expected === null
+        ? null
+        : census.wholeNameOf(this.agent.agentId, row, isJson(row.metadata) ? digestOf(row) : null);
+    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
+      const single: StoredRow[] = [];
+      for (const entry of page) {
+        const row = this.take(entry)?.row;
+        const name = row === undefined ? null : nameOf(row);
+        if (name !== null) sum.add(name);
+        else if (row !== undefined) single.push(row);
+      }
+      await this.#compareAll(reader, single);
+    }
+    if (expected === null || sum.equals(expected)) return;
+    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
+      const summed = page.flatMap(({ row }) => (row !== null && nameOf(row) !== null ? [row] : []));
+      await this.#compareAll(reader, summed);
+    }
+  }
+
+  async #compareAll(reader: Reader, rows: readonly StoredRow[]): Promise<void> {
+    const named = await readNamedEvents(reader, [...new Set(rows.flatMap(namedBy))]);
+    for (const row of rows) this.compare(withEvents(row, named));
   }
 
   #countRestored({ from, live_from: liveFrom, written_seq: writtenSeq }: StoredVersion): void {
@@ -132,7 +164,7 @@ export async function takeEntries(
     if (taken !== null) open.push(taken);
   }
   const named = await readNamedEvents(reader, [...new Set(open.flatMap(({ row }) => namedBy(row)))]);
-  for (const entry of open) entry.check.compare(withEvents(entry.row, named), entry);
+  for (const { check, row, stale } of open) check.compare(withEvents(row, named), stale);
 }
 
 /** Returns a row with the keys of the events that it names whose versions alone were erased. */
@@ -142,8 +174,6 @@ function withErasedWrites(version: StoredVersion, writes: ErasedWrites): StoredV
 }
 
 /** Returns how reports name a stored entry. An erased key is left out. */
-function rowOf(version: StoredVersion): ProblemRow {
-  const { key, written } = version;
-  const erased = written !== null && written.details === null;
-  return { table: "entries", key: erased ? null : key, names: namedBy(version) };
+function rowOf(row: StoredRow, isErased: boolean): ProblemRow {
+  return { table: "entries", key: isErased ? null : row.key, names: namedBy(row) };
 }

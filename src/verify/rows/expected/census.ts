@@ -11,7 +11,7 @@ import type { StateRoots } from "../../state/roots.ts";
 import type { StoredLife } from "../entry.ts";
 import type { Histories, PrefixChange } from "./history.ts";
 import { partOf, Replay } from "./replay.ts";
-import { MultisetPrint, nameOfRow } from "./versions.ts";
+import { MultisetPrint, nameOfRow, wholeName } from "./versions.ts";
 
 export class Census {
   readonly replay: Replay;
@@ -45,6 +45,16 @@ export class Census {
     const present = known ? replay.presentOf(agentId, row.key) : null;
     if (present === null || present <= row.live_from) return null;
     return { code: "content_stale", message: `a stored entry is older than what event ${present} wrote` };
+  }
+
+  /** Returns the name of an ended row in {@link Replay.endedOf}; null when that does not count it. @param digest of its content */
+  wholeNameOf(agentId: string | null, row: StoredLife, digest: string | null): string | null {
+    const { live_from: from, written_seq: written, live_to: to } = row;
+    const history = this.histories.of(agentId);
+    const isCounted = from === written && row.expires_at === null && history.knowsOrigins(from);
+    if (digest === null || to === null || !isCounted || nameOfRow(history, row) === null) return null;
+    const version = { written, created: row.created_seq, timeMs: row.updated_at, createdMs: row.created_at, digest };
+    return wholeName(row.key, version, to);
   }
 
   /** Compares the sums; to be called after the last row. @param again reads the log again, without verifying it */

@@ -23,7 +23,7 @@ import type { AgentHistory, BulkChange, Histories, PrefixChange } from "./histor
 import { type KeyEvent, keyEventOf, missedPrefix } from "./key-events.ts";
 import { Lives } from "./lives.ts";
 import { firstAtOrAfter } from "./positions.ts";
-import { ExpectedNames, MultisetPrint, NEVER, nameOf, type Version } from "./versions.ts";
+import { ExpectedNames, MultisetPrint, NEVER, nameOf, type Version, wholeName } from "./versions.ts";
 
 /** The most keys that are followed at once by default. */
 const MAX_KEYS = 1 << 18;
@@ -53,6 +53,8 @@ interface FollowedKey {
 interface AgentReplay {
   history: AgentHistory;
   expected: ExpectedNames;
+  /** The whole rows of those ended versions that {@link Replay.endedOf} counts. */
+  ended: MultisetPrint;
   keys: Map<string, FollowedKey>;
   /** The number of versions of its keys, present and past, that there are at most. */
   versions: number;
@@ -375,6 +377,18 @@ export class Replay {
     return agent?.expected.print(agent.history.sweptUntilMs) ?? new MultisetPrint();
   }
 
+  /**
+   * Returns the sum of the whole rows of an agent's ended versions; null when not all keys are followed. It has those of which
+   * the log determines everything: that never expire, that no restore brought back, and whose key began at a known event.
+   */
+  endedOf(agentId: string | null): MultisetPrint | null {
+    if (this.overflowed) return null;
+    const agent = this.#agents.get(agentId);
+    if (agent === undefined) return new MultisetPrint();
+    for (const one of agent.keys.values()) this.#follow(agent, one);
+    return agent.ended;
+  }
+
   /** Forgets the keys, after the sums were compared. */
   withoutKeys(): this {
     if (!this.#counted) this.#countPresent();
@@ -480,11 +494,14 @@ export class Replay {
   }
 
   /** Adds a version that must be stored to the sum. */
-  #count({ history, expected }: AgentReplay, key: string, version: Version, to: number | null): void {
+  #count({ history, expected, ended }: AgentReplay, key: string, version: Version, to: number | null): void {
     if (version.digest === ERASED) return;
     if (version.timeMs < history.facts.sweptBeforeMs || version.expiresMs <= history.sweptUntilMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
     expected.add(nameOf(history, key, version, to), version.expiresMs);
+    const { written, from, expiresMs } = version;
+    if (to !== null && from === written && expiresMs === NEVER && history.knowsOrigins(from))
+      ended.add(wholeName(key, version, to));
   }
 
   #agent(agentId: string | null): AgentReplay {
@@ -497,7 +514,7 @@ export class Replay {
         lives: new Lives(),
         keyOf: new Map(),
       };
-      return { history, expected: new ExpectedNames(), keys: new Map(), ...versions };
+      return { history, expected: new ExpectedNames(), ended: new MultisetPrint(), keys: new Map(), ...versions };
     });
   }
 

@@ -43,6 +43,13 @@ export function nameOfRow(history: AgentHistory, row: StoredLife): string | null
   return nameOf(history, row.key, version, row.live_to);
 }
 
+/** Returns the name of an ended version in a sum of whole rows: its life, its times, and the digest of its content. */
+export const wholeName = (
+  key: string,
+  { written, created, timeMs, createdMs, digest }: Omit<Version, "from" | "expiresMs">,
+  to: number,
+): string => `${written} ${to} ${created} ${timeMs} ${createdMs} ${digest} ${key}`;
+
 const SECRET = randomBytes(32).toString("hex");
 /** Each half of the sum is kept below this, so that it stays exact in a double. */
 const MODULUS = 2 ** 48;
