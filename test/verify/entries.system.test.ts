@@ -245,10 +245,10 @@ test.each<Recalled>([
     () => ofPast("data.read", seq.deleted, seq.others),
   ],
   [
-    "a read of two moments",
+    "a read in a state from before the moment",
     () => read.some,
     LIST,
-    () => ({ ...ofPast("data.list", seq.first, seq.others), read_seq: seq.others }),
+    () => ({ ...ofPast("data.list", seq.first, seq.others), read_seq: seq.others - 1 }),
   ],
   [
     "a number of versions without a root",
@@ -274,7 +274,7 @@ test.each<Recalled>([
     "an earlier state",
     () => read.some,
     SEARCH,
-    () => searched({ returned: [seq.first, seq.deleted], read_seq: seq.others }),
+    () => searched({ returned: [seq.first, seq.deleted], read_seq: seq.others - 1 }),
   ],
   ["a moment", () => read.some, {}, () => ofPast("data.read", seq.first, seq.others)],
   ["a list of a moment", () => read.some, LIST, () => ofPast("data.list", seq.deleted, seq.others)],
