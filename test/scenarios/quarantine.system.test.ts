@@ -375,6 +375,21 @@ describe("a version that is set aside", () => {
     expect((await client.read(agent, "k")).json.value).toBe("good");
   });
 
+  test("can be erased as an ended version, and so can the one that a program wrote over it", async () => {
+    const agent = freshAgent();
+    const poisoned = await write(agent, "k", "poisoned");
+    await setAside(agent, { key: "k" });
+    const fresh = await write(agent, "k", "fresh");
+    const last = await write(agent, "k", "last");
+    for (const version of [fresh, poisoned]) {
+      const erased = await client.delete("/v1/data/versions", { agent_id: agent, key: "k", version });
+      expect(erased.status).toBe(200);
+    }
+    const { json } = await client.get(`/v1/data/versions?agent_id=${agent}&key=k`);
+    expect(json.data.map(({ version }: { version: string }) => version)).toEqual([last]);
+    expect(await release({ agent_id: agent, version: poisoned })).toMatchObject({ status: 404 });
+  });
+
   test("does not come back with a restore by a program", async () => {
     const agent = freshAgent();
     await write(agent, "k", "bad");
