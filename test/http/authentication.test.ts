@@ -153,10 +153,12 @@ const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
   "limited-key": (operation) =>
     !operation.startsWith("sink.") && !["agent.list", "tlog.entries", "policies.update"].includes(operation),
-  "agent-key": (operation) => /^(data|checkpoint|policy)\./.test(operation) || CONFIG_READS.includes(operation),
+  "agent-key": (operation) =>
+    (/^(data|checkpoint|policy)\./.test(operation) && operation !== "data.erase") || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
     operation.startsWith("audit.") ||
     operation.startsWith("tlog.") ||
+    ["lineage.read", "proof.create"].includes(operation) ||
     ["checkpoint.list", "agent.list", "agent.read", "sink.list", "sink.read"].includes(operation) ||
     CONFIG_READS.includes(operation) ||
     WORKSPACE_POLICIES_READS.includes(operation),

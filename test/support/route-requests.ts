@@ -29,6 +29,7 @@ const valuesFor = ({ agent, event }: Subject, path: string): Record<string, stri
   operations: [{ op: "read", key: "k" }],
   policies: { block_pii: true },
   reason: "r",
+  at: "2026-01-31T08:00:00Z",
   confirm_digest: new SHA256().update(`${positionOf(event) ?? 0}\n`).digest("hex"),
   type: "webhook",
   url: "https://127.0.0.1/in",
@@ -38,6 +39,7 @@ const valuesFor = ({ agent, event }: Subject, path: string): Record<string, stri
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "POST /v1/quarantine": ["key", "confirm_digest"],
   "DELETE /v1/quarantine": ["version", "reason"],
+  "POST /v1/proofs": ["key"],
 };
 
 /** Makes a sink that nothing is delivered to. The daemon must allow 127.0.0.1. Returns its id. */
