@@ -14,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** Requests with a body that change nothing. */
-const READ_ONLY = ["data.search", "data.query", "policy.check", "policy.replay", "audit.verify", "audit.export"];
+const READ_ONLY = [
+  ...["data.search", "data.query", "policy.check", "policy.replay", "audit.verify", "audit.export"],
+  "proof.create",
+];
 const CONDITIONAL = ["config.update", "config.rollback", "policies.update", "data.write", "data.delete"];
 const VALUES: Record<string, string> = { "If-Match": '"v1"', "If-None-Match": "*" };
 const DATE = "Sat, 31 Jan 2026 08:00:00 GMT";

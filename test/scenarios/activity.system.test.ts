@@ -19,7 +19,8 @@ const OWN =
   /^(data\.(write|read|read_full|versions|list|query|search|delete|delete_prefix|batch)|checkpoint\.[a-z]+|config\.(read|read_version|read_effective|list_versions)|policy\.check)$/;
 
 /** What is done about an agent. */
-const ABOUT = /^(agent\.(read|suspend|resume)|audit\.[a-z]+|config\.(update|rollback)|policy\.replay|data\.erase)$/;
+const ABOUT =
+  /^(agent\.(read|suspend|resume)|audit\.[a-z]+|config\.(update|rollback)|policy\.replay|data\.erase|quarantine\.[a-z]+|lineage\.read|proof\.create)$/;
 
 /** What is about no agent, or leaves no event. */
 const OTHER = /^(agent\.list|policies\.[a-z_]+|sink\.[a-z]+|tlog\.[a-z]+|audit\.(seal|key|consistency|anchors))$/;

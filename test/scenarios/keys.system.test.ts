@@ -58,9 +58,10 @@ const ORDERED = [...routes].sort(
 );
 const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
 
-const AGENT_SCOPE = /^(data\.|policy\.|checkpoint\.|config\.(read|list_versions|read_version|read_effective)$)/;
+const AGENT_SCOPE =
+  /^(data\.(?!erase)|policy\.|checkpoint\.|config\.(read|list_versions|read_version|read_effective)$)/;
 const AUDITOR_SCOPE =
-  /^(audit\.|tlog\.|sink\.(list|read)$|agent\.(list|read)$|checkpoint\.list$|(config|policies)\.(read|list_versions|read_version|read_effective)$)/;
+  /^(audit\.|tlog\.|lineage\.read$|proof\.create$|sink\.(list|read)$|agent\.(list|read)$|checkpoint\.list$|(config|policies)\.(read|list_versions|read_version|read_effective)$)/;
 /** What is about no single agent, and that a key limited to agents may use nevertheless. */
 const ABOUT_NO_AGENT = /^policies\.(read|list_versions|read_version)$/;
 /** What is about all agents, so that a key limited to some may not use it. */

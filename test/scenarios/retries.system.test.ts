@@ -4,7 +4,7 @@ import { apiRoutes } from "../../src/serve/http/app.ts";
 import { eventually } from "../eventually.ts";
 import type { Answered, Client, Sent } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { requestOf } from "../support/route-requests.ts";
+import { prepare, requestOf } from "../support/route-requests.ts";
 import { freshAgent } from "../support/scenario.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -78,10 +78,7 @@ describe("the same request again", () => {
     const { audit_id: event } = (await client.write(agent, "k", "v")).json;
     const { id: checkpoint } = (await client.checkpoint(agent)).json;
     const subject = { agent, checkpoint, event };
-    if (route.operation === "quarantine.release") {
-      const setting = apiRoutes.find(({ operation }) => operation === "quarantine.set") as typeof route;
-      expect((await client.send(requestOf(setting, subject))).status).toBe(200);
-    }
+    await prepare(client, route, subject);
     const { head } = workspace.view;
     const first = await sentTwice(requestOf(route, subject));
     expect(first.status).toBe(route.status);

@@ -48,6 +48,20 @@ export async function idleSink(client: Client): Promise<string> {
   return json.id;
 }
 
+/** Does what a request needs to have been done to the entry `k`: the version has ended, or is set aside. */
+export async function prepare(
+  client: Client,
+  { method, path }: Pick<Route, "method" | "path">,
+  { agent, event }: Subject,
+) {
+  if (method !== "DELETE") return;
+  if (path === "/v1/data/versions") await client.write(agent, "k", "the next one");
+  if (path !== "/v1/quarantine") return;
+  const set = { agent_id: agent, audit_id: event, reason: "r" };
+  const { digest } = (await client.post("/v1/quarantine", set)).json;
+  await client.post("/v1/quarantine", { ...set, confirm_digest: digest });
+}
+
 /**
  * Returns a request that succeeds, for an agent with a config and an entry `k`. It has what the route's schemas
  * require, and `agent_id` where they allow it.
