@@ -88,7 +88,7 @@ describe("a genuine workspace", () => {
     const before = digests();
     const { code, out, err } = await verify(sample);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toContain("alpha: 20 events, intact");
+    expect(out).toContain("alpha: 30 events, intact");
     expect(out).toContain("unsealed");
     expect(digests()).toEqual(before);
   });
@@ -101,10 +101,10 @@ describe("a genuine workspace", () => {
         path: sample,
         kind: "workspace",
         workspace_id: WORKSPACE_ID,
-        events: 33,
+        events: 43,
         agents: [
           { agent_id: null, events: 1, valid: true, first_invalid: null },
-          { agent_id: "alpha", events: 20, valid: true, first_invalid: null },
+          { agent_id: "alpha", events: 30, valid: true, first_invalid: null },
           { agent_id: "beta", events: 12, valid: true, first_invalid: null },
         ],
         sealed_through: null,
@@ -150,8 +150,8 @@ describe("a changed workspace", () => {
   test("an entry that was put back to an earlier genuine content is found", async () => {
     const path = changed("stale.db", (c) =>
       c.exec(`UPDATE entries SET (value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at) =
-        (SELECT value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 18)
-        WHERE id = 19`),
+        (SELECT value, metadata, salt, written_seq, live_from, updated_at, created_seq, created_at FROM entries WHERE id = 22)
+        WHERE id = 23`),
     );
     const { exit_code, sources } = await verifyJson(path);
     expect(exit_code).toBe(1);
@@ -160,7 +160,7 @@ describe("a changed workspace", () => {
 
   test("an entry taken away with its count is found", async () => {
     const path = changed("gone.db", (c) =>
-      c.exec("DELETE FROM entries WHERE id = 19; UPDATE events SET entries = 1 WHERE agent_id = 'beta'"),
+      c.exec("DELETE FROM entries WHERE id = 23; UPDATE events SET entries = 1 WHERE agent_id = 'beta'"),
     );
     expect((await verify(path)).code).toBe(1);
   });
@@ -188,8 +188,8 @@ describe("a changed workspace", () => {
   // Nothing but a seal kept elsewhere can show that the end of a log, and all that came of it, is gone.
   test("a log cut off at its end with everything that came of it cannot be told without a seal", async () => {
     const path = changed("cut.db", (c) =>
-      c.exec(`DELETE FROM checkpoints WHERE event_seq = 32; DELETE FROM events WHERE seq = 32;
-        UPDATE head SET seq = 31, hash = (SELECT hash FROM events WHERE seq = 31)`),
+      c.exec(`DELETE FROM checkpoints WHERE event_seq = 42; DELETE FROM events WHERE seq = 42;
+        UPDATE head SET seq = 41, hash = (SELECT hash FROM events WHERE seq = 41)`),
     );
     const { code, out } = await verify(path);
     expect(code).toBe(0);
@@ -263,7 +263,7 @@ describe("a data directory", () => {
 describe.each(["json", "ndjson"] as const)("a %s export", (format) => {
   test("verifies", async () => {
     const { exit_code, sources } = await verifyJson(file(`export.${format}`, await exported(format)));
-    expect([exit_code, sources[0].kind, sources[0].events]).toEqual([0, "export", 33]);
+    expect([exit_code, sources[0].kind, sources[0].events]).toEqual([0, "export", 43]);
   });
 
   test("changed is 1", async () => {
