@@ -89,6 +89,13 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   "sink delete": refuses(() => [["snk_none"]]),
   "sink test": refuses(() => [["snk_none"]]),
   "sink rotate": refuses(() => [["snk_none"]]),
+  // There is no state root yet, which it records before it fails.
+  prove: refuses((scene) =>
+    both(scene, (id) => [
+      ...["--workspace", id, "--agent", "a", "--at", "2026-01-01", "--complete"],
+      ...["--output", scene.temporary("proof.json")],
+    ]),
+  ),
   prune: works((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
   compact: waits(() => [[]]),
   rekey: refuses(() => [["--decrypt"]]),
