@@ -47,10 +47,11 @@ async function withEveryKey(path: string, name: string, age: number, isPaper = f
 }
 
 describe("of every age and with every key", () => {
-  test("exports and receipts", async () => {
-    const papers = [...made.exports, ...made.receipts, ...made.proofs, ...made.installationExports];
-    expect(papers.length).toBeGreaterThan(50);
+  test("exports, receipts and proofs", async () => {
+    const papers = [...made.exports, ...made.receipts, ...made.installationExports];
+    expect(papers.length + made.proofs.length).toBeGreaterThan(50);
     for (const { name, path, key } of papers) expectRight(await withEveryKey(path, name, key, true));
+    for (const { name, path, key } of made.proofs) expectRight(await withEveryKey(path, name, key));
   });
 
   test("workspaces", async () => {

@@ -66,13 +66,13 @@ test("the sample is valid, and has rows in every table", async () => {
 test("what only the log as a whole can tell is found with little memory too", async () => {
   // Where restores had a part, too: entry 8 was brought back, entry 11 was written after a restore.
   const changes = [
-    `DELETE FROM entries WHERE id = 8; ${counts(2, "alpha")}`,
-    `DELETE FROM entries WHERE id = 13; ${counts(2, "alpha")}`,
+    `DELETE FROM entries WHERE id = 8; ${counts(3, "alpha")}`,
+    `DELETE FROM entries WHERE id = 13; ${counts(3, "alpha")}`,
     "UPDATE entries SET (created_seq, created_at) = (7, 1767225600014) WHERE id = 1",
-    "UPDATE entries SET live_to = 31 WHERE id = 18",
+    "UPDATE entries SET live_to = 41 WHERE id = 22",
     "UPDATE entries SET live_to = 16 WHERE id = 3",
-    "DELETE FROM entries WHERE id = 18",
-    `DELETE FROM entries WHERE id = 19; ${counts(1, "beta")}`,
+    "DELETE FROM entries WHERE id = 22",
+    `DELETE FROM entries WHERE id = 23; ${counts(1, "beta")}`,
   ];
   for (const change of changes) {
     const report = await verifyChanged(file, (connection) => connection.exec(change), 1);

@@ -20,7 +20,7 @@ export type ErasedWrites = ReadonlyMap<number, ErasedWrite>;
 /** In place of the digest of a content that is erased. No digest is empty. */
 export const ERASED = "";
 
-const ERASURES = `SELECT seq FROM events INDEXED BY events_by_agent WHERE operation IN (${sqlNames("erase")}) AND result = 'ok'`;
+const ERASURES = `SELECT seq FROM events WHERE operation IN (${sqlNames("erase")}) AND result = 'ok'`;
 const EVENT = `SELECT ${eventColumn("e")} FROM events e WHERE e.seq = ?`;
 
 /** Returns such writes by their positions. One whose key no other event names any more is left out. */
